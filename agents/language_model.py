@@ -14,10 +14,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Engine, Prompt
-from coevo.agents.engines.logit_processors import GuidedChoice
+from coevo.agents.engines.logit_processors import GuidedChoice, LogitProcessor
 from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.agents.engines.prefix_tree import Row
-from coevo.agents.engines.scoring import Scored, Span, score
+from coevo.agents.engines.scoring import InnerLayer, Scored, Span, score
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.models.adapters import WEIGHTS, is_adapted, save_adapter
 from coevo.agents.models.chat_tokens import ChatTokens
@@ -51,10 +51,13 @@ class LanguageModelWeights(Weights):
         hidden: bool = False,
         autocast: torch.dtype | None = None,
         rows: Sequence[Sequence[int]] | None = None,
+        inner: InnerLayer | None = None,
     ) -> Scored:
         given = cast("PreTrainedModel", model or self.model)
         temperature = sampling.temperature or 1.0
-        return score(given, spans, temperature, rows=rows, hidden=hidden, autocast=autocast)
+        return score(
+            given, spans, temperature, rows=rows, hidden=hidden, autocast=autocast, inner=inner
+        )
 
     def reads_like(self, other: Weights) -> bool:
         if not isinstance(other, LanguageModelWeights):
@@ -109,16 +112,21 @@ class LanguageModelAgent(Policy):
         super().__init__(weights, engine or TorchEngine(), name=name, sampling=sampling, seed=seed)
 
     @property
-    def processors(self) -> tuple[GuidedChoice]:
+    def processors(self) -> tuple[LogitProcessor, ...]:
+        return (self.guide,)
+
+    @property
+    def guide(self) -> GuidedChoice:
+        """What restricts guided replies."""
         tokens, thoughts = self.tokens, self.sampling.thoughts
         if not thoughts:
-            return (GuidedChoice(),)
+            return GuidedChoice()
         if tokens.thought_ids is None:
             raise ConfigError(
                 f"sampling.thoughts={thoughts} needs a tokenizer in which <think> and </think> are "
                 f"one token each, and that of {self.name} has others; leave it out"
             )
-        return (GuidedChoice(thoughts, tokens.thought_ids, tokens.opens_thought, tokens.end_ids),)
+        return GuidedChoice(thoughts, tokens.thought_ids, tokens.opens_thought, tokens.end_ids)
 
     @property
     def gives_probabilities(self) -> bool:
@@ -211,8 +219,7 @@ class LanguageModelAgent(Policy):
             before = tokens.thought_ids[1:]
         legal = request.info["legal_actions"]
         choices = tuple((*before, *tokens.answer(answer(m))) for m in legal)
-        (guide,) = self.processors
-        guide.check_room(choices, self.sampling.max_new_tokens)
+        self.guide.check_room(choices, self.sampling.max_new_tokens)
         return choices
 
     def _guided(self, request: Request) -> bool:

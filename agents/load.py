@@ -63,6 +63,7 @@ Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 DEVICES = ("auto", "cpu", "cuda")
 PREFIXES: dict[str, tuple[str, str]] = {
     "openai": ("coevo.agents.api.agent", "api"),
+    "value_augmented": ("coevo.agents.value_augmented", "train"),
 }
 """What may stand before a colon -> module with `load(name, *, sampling, seed, device)`, and the
 extra that it needs."""
@@ -180,7 +181,8 @@ def load_agent(
     a Hub id. A run or checkpoint with a policy per seat gives one agent that plays each seat by its
     policy; the folder of a policy gives that one alone. A run of a baseline of stable-baselines3
     gives its policy. `hf:` and `sb3:` before a path insist on a language model or such a baseline.
-    `openai:MODEL` is a model behind an OpenAI-compatible server.
+    `openai:MODEL` is a model behind an OpenAI-compatible server; `value_augmented:RUN` adds what
+    the critic of a run says to the scores of its tokens.
     """
     if is_scripted(source):
         return scripted(source)

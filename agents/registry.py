@@ -18,8 +18,10 @@ from coevo.agents.strategies.conventions import ConventionAgent
 from coevo.agents.strategies.expert import ExpertAgent
 from coevo.agents.strategies.grid_players import GRID_PLAYERS
 from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES, drawn_memory_one
+from coevo.agents.strategies.memory import MemoryFollower
 from coevo.agents.strategies.norms import NormFollower
 from coevo.agents.strategies.oracle import OracleAgent
+from coevo.agents.strategies.saboteur import Saboteur
 from coevo.agents.strategies.split import SPLIT_STRATEGIES
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError, unknown
@@ -36,6 +38,8 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
     **SPLIT_STRATEGIES,
     "norm_follower": NormFollower,
     **GRID_PLAYERS,
+    "memory_follower": MemoryFollower,
+    "saboteur": Saboteur,
 }
 WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),

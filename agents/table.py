@@ -22,7 +22,7 @@ from torch.nn.functional import one_hot
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.logit_processors import LogitProcessor
-from coevo.agents.engines.scoring import Scored, Span
+from coevo.agents.engines.scoring import InnerLayer, Scored, Span
 from coevo.agents.engines.table_engine import TableEngine, open_logits
 from coevo.agents.models.folders import PROMPTS
 from coevo.agents.policy import Policy
@@ -122,7 +122,10 @@ class TableWeights(Weights):
         hidden: bool = False,
         autocast: torch.dtype | None = None,
         rows: Sequence[Sequence[int]] | None = None,
+        inner: InnerLayer | None = None,
     ) -> Scored:
+        if inner is not None:
+            raise ConfigError(f"a table has no layer {inner.layer}; take a language model")
         row_N = torch.tensor([s.ids[0] for s in spans])
         moves = [self.rows.moves[row] for row in row_N.tolist()]
         logits_NA = open_logits(model or self.model, row_N, moves, sampling)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.engines.prefix_tree import Row
-from coevo.agents.engines.scoring import Scored, Span
+from coevo.agents.engines.scoring import InnerLayer, Scored, Span
 from coevo.agents.models.base_model import BaseModel
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.errors import DataError
@@ -52,6 +52,7 @@ class Weights(ABC):
         hidden: bool = False,
         autocast: torch.dtype | None = None,
         rows: Sequence[Sequence[int]] | None = None,
+        inner: InnerLayer | None = None,
     ) -> Scored:
         """Return what these weights, or others of the same kind, say of given token sequences.
 
@@ -62,6 +63,7 @@ class Weights(ABC):
             hidden: whether to return hidden states, for a critic.
             autocast: compute matrix products in this type.
             rows: the indices of the spans that stand in each row; None takes one row each.
+            inner: whose log-probabilities are taken, if not those of the whole policy.
         """
 
     @abstractmethod

@@ -246,6 +246,10 @@ _add("societies.scored_reports", "mixed",
      random=28 / 45, oracle=0.7604938271604939,
      source="exact: random, the mean over reports and skills; oracle, true reports, which the rule "
      "pays best, and the best worker hired", seats=3)
+_add("societies.service_desk", "cooperative",
+     "refunds by a written policy, beside a memory of what satisfied customers", SELF_PLAY,
+     random=2.0, oracle=4.0, source="exact: one of two moves is right in each of four cases",
+     seats=1)
 _add("societies.information_acquisition", "mixed",
      "hire analysts in secret, pay for their reports, decide by them", SELF_PLAY, random=12.0,
      oracle=18.833333333333332,

@@ -247,6 +247,14 @@ class Algorithm:
                 f"{self.collect.replay.name!r} contradict each other: episodes of earlier updates "
                 "have no greedy episode of today beside them"
             )
+        if self._speaks_inside and self._rescores:
+            yield (
+                "inner_policy takes one step on what was just played, and optim.epochs="
+                f"{self.optim.epochs}, optim.minibatches={self.optim.minibatches}, "
+                f"loss.is_correction and advantage.kl_in_reward={self.advantage.kl_in_reward:g} "
+                "compare with the whole policy: set epochs and minibatches to 1, and leave the "
+                "others out"
+            )
         if self.collect.staleness:
             yield from self._ahead_conflicts()
         if self.collect.replay is not None:
@@ -275,6 +283,18 @@ class Algorithm:
             yield from _uncorrected(given, "replay_loss" if own else "loss", own or self.loss)
         elif self._learns_advantages:
             yield from _uncorrected(given, "loss", self.loss)
+
+    @property
+    def _speaks_inside(self) -> bool:
+        losses = (loss for step in self.cycle for loss in getattr(step, "losses", ()))
+        return any(loss.inner is not None for loss in losses)
+
+    @property
+    def _rescores(self) -> bool:
+        """Whether tokens are also scored by the whole policy before it moves."""
+        several = self.optim.epochs * self.optim.minibatches > 1
+        compared = bool(self.advantage.kl_in_reward) or self.loss.is_correction is not None
+        return several or compared or self.loss.needs_batch_statistics
 
     @property
     def _learns_advantages(self) -> bool:

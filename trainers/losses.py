@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, softplus
 
-from coevo.envs.core.config import choice, config, real
+from coevo.agents.engines.scoring import InnerLayer
+from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.items import ItemInputs
 
 
@@ -25,10 +26,17 @@ class ItemLoss:
     """Which items it learns from."""
     needs_reference: ClassVar[bool] = False
     """Whether it reads log-probabilities of the reference policy."""
+    moves_policy: ClassVar[bool] = True
+    """Whether the policy learns from it."""
     reads_rewards: ClassVar[bool] = False
     """Whether it reads what the reward head says of a reply, not how likely the reply is."""
     weight: Annotated[float, real(above=0)] = 1.0
     """Factor on the loss, where an update mixes several."""
+
+    @property
+    def inner(self) -> InnerLayer | None:
+        """Layer whose policy learns from it; None for the whole policy."""
+        return None
 
     @property
     def tag(self) -> str:
@@ -84,6 +92,36 @@ class Policy(ItemLoss):
 
     kind: ClassVar[str] = "advantages"
     name: Literal["policy"] = "policy"
+
+
+@config
+class InnerPolicy(Policy):
+    """The policy-gradient loss on an inner layer: pi_l = softmax(E h_l), E the output layer.
+
+    Source: bottom-up policy optimisation (BuPO), arXiv 2512.19673.
+
+    Tokens were drawn by the whole policy; log-probabilities are those of the layer, before and
+    after, so that the ratio is 1 at the one step that is taken. Layers above it get no gradient.
+    """
+
+    name: Literal["inner_policy"] = "inner_policy"  # type: ignore[assignment]
+    layer: Annotated[int, whole(0)] = 1
+    """Number of the layer, from 1; 0 is the whole policy."""
+    norm: Literal["none", "final"] = "none"
+    """Whether the model's last norm is applied to the states of the layer."""
+
+    @property
+    def inner(self) -> InnerLayer | None:
+        return InnerLayer(self.layer, self.norm == "final") if self.layer else None
+
+
+@config
+class Values(ItemLoss):
+    """The loss of the critic alone, on sequences with advantages; the policy stays as it is."""
+
+    kind: ClassVar[str] = "advantages"
+    moves_policy: ClassVar[bool] = False
+    name: Literal["values"] = "values"
 
 
 @config
@@ -402,6 +440,8 @@ class ValueRegression(ItemLoss):
 
 Loss = Annotated[
     Policy
+    | InnerPolicy
+    | Values
     | Dpo
     | Ipo
     | Rpo

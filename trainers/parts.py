@@ -61,6 +61,7 @@ from coevo.trainers.samplers.selection import KeepDynamic
 from coevo.trainers.samplers.task_buffer import KeptTasks
 from coevo.trainers.schedules import Cosine, Linear, Steps
 from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
+from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
@@ -68,7 +69,15 @@ from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.guide import Advise, Guide, Solution
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
-from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
+from coevo.trainers.steps.make_items import (
+    Best,
+    MakeItems,
+    Pairs,
+    Replies,
+    RestoreStart,
+    UpdateReference,
+    Worst,
+)
 from coevo.trainers.steps.mark_turns import ByJudge, ByNote, MarkTurns
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,

@@ -8,7 +8,7 @@ on both sides. Guided choice is the first of them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -124,6 +124,42 @@ class GuidedChoice:
                 f"sampling.max_new_tokens={max_new_tokens} is too short for guided choice, which "
                 f"must be able to write every legal move{before}: use at least {longest}"
             )
+
+
+@dataclass(frozen=True)
+class ValueAugmented:
+    """Adds to the likeliest tokens how much better than their mean a critic finds what follows.
+
+    z_a + beta u(a), u(a) = V(s a) - mean of V over the `top` likeliest tokens; u = 0 for others
+
+    Source: Han et al. 2024, VAS, arXiv 2405.06639. V is the value of the base policy: a large beta
+    is one step of greedy improvement, not the best policy.
+    """
+
+    values: Callable[[Sequence[Ids]], Tensor]
+    """What a critic says of some contexts, in their order."""
+    beta: float = 3.0
+    """Strength; 0 is the base policy."""
+    top: int = 20
+    """Tokens whose continuations are valued."""
+
+    def __call__(self, logits_NV: Tensor, places: Sequence[Place]) -> Tensor:
+        best = logits_NV.detach().topk(min(self.top, logits_NV.shape[1]), -1)
+        wanted = [
+            [token for token, z in zip(*pair, strict=True) if z > CLOSED / 2]
+            for pair in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
+        contexts = [
+            (*place.prompt, *place.reply[: place.at], token)
+            for place, tokens in zip(places, wanted, strict=True)
+            for token in tokens
+        ]
+        value_M, added_NV = self.values(contexts).to(logits_NV), torch.zeros_like(logits_NV)
+        for added_V, tokens, value_K in zip(
+            added_NV, wanted, value_M.split([len(tokens) for tokens in wanted]), strict=True
+        ):
+            added_V[tokens] = self.beta * (value_K - value_K.mean())
+        return logits_NV + added_NV
 
 
 @functools.lru_cache(maxsize=1024)

@@ -14,9 +14,13 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from coevo.envs.core.errors import ConfigError
+
 Head = Callable[[Tensor], Tensor]
 """Hidden states [n, H] -> logits [n, V], float32."""
 
+NORMS = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
+"""What the last norm is called in models of transformers."""
 PROBE = (1, 2, 3)
 TOLERANCE = 1e-3
 """Of a log-probability, between a model and its parts; other formulas differ by far more."""
@@ -41,6 +45,19 @@ def output_head(model: PreTrainedModel) -> Head | None:
 def trunk(model: PreTrainedModel) -> nn.Module:
     """Return what makes the last hidden states, without the output layer."""
     return model if model in _TRUNKS else _inner(model).base_model
+
+
+def last_norm(model: PreTrainedModel) -> nn.Module:
+    """Return the norm between the last layer and the output layer.
+
+    Raises:
+        ConfigError: none is known by its usual names.
+    """
+    inside = trunk(model)
+    for name in NORMS:
+        if isinstance(found := getattr(inside, name, None), nn.Module):
+            return found
+    raise ConfigError(f"{type(model).__name__} has no last norm called {', '.join(NORMS)}")
 
 
 def as_trunk(model: PreTrainedModel, like: PreTrainedModel) -> None:

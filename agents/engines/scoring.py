@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from coevo.agents.engines.logit_processors import LogitProcessor, Place
-from coevo.agents.engines.output_head import output_head, trunk
+from coevo.agents.engines.output_head import last_norm, output_head, trunk
 from coevo.agents.engines.prefix_tree import Layout, laid_out
 from coevo.agents.sampling import Ids
 from coevo.envs.core.errors import ConfigError
@@ -22,6 +22,18 @@ PIECE = 2**24
 """Elements of a matrix [tokens, vocabulary] that is computed at a time: 64 MiB in float32."""
 KEPT = 4 * PIECE
 """Most elements of log-distributions that are kept for a gradient; larger ones are made again."""
+
+
+class InnerLayer(NamedTuple):
+    """The policy of an inner layer: the output layer reads the states behind it, not the last ones.
+
+    Source: bottom-up policy optimisation, arXiv 2512.19673.
+    """
+
+    layer: int
+    """Number of the layer, from 1."""
+    normed: bool = False
+    """Whether the model's last norm is applied to the states first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +201,7 @@ def score(
     rows: Sequence[Sequence[int]] | None = None,
     hidden: bool = False,
     autocast: torch.dtype | None = None,
+    inner: InnerLayer | None = None,
 ) -> Scored:
     """Run one forward pass and keep what predicts the reply tokens.
 
@@ -203,9 +216,10 @@ def score(
             gives each a row of its own.
         hidden: whether to return hidden states, for a critic.
         autocast: compute matrix products in this type.
+        inner: take the log-probabilities of an inner layer's policy.
 
     Raises:
-        ConfigError: a sequence is too long for the model's RoPE.
+        ConfigError: a sequence is too long for the model's RoPE, or there is no such layer.
     """
     _check_context(model, spans)
     device, sequences = model.device, [s.ids for s in spans]
@@ -214,24 +228,45 @@ def score(
     row_N, column_N = _before(spans, layout).to(device)
     head = output_head(model)
     with _precision(device, autocast):
+        if head is None and inner is not None:
+            raise ConfigError("no layer of this model has a policy: its parts are not known")
         if head is None:
             out = model(**given, use_cache=False, output_hidden_states=hidden)
             hidden_BLH, logits_BLV = out.hidden_states[-1] if hidden else None, out.logits
         else:
-            hidden_BLH = trunk(model)(**given, use_cache=False).last_hidden_state
+            states = inner is not None
+            out = trunk(model)(**given, use_cache=False, output_hidden_states=states)
+            hidden_BLH = out.last_hidden_state
     hidden_NH = None if hidden_BLH is None else hidden_BLH[row_N, column_N]
+    spoken_NH = hidden_NH
+    if inner is not None:
+        spoken_NH = _states(model, out, inner)[row_N, column_N]
 
     def logits(part: slice) -> Tensor:
         if head is None:
             logits_NV = logits_BLV[row_N[part], column_N[part]].float()
         else:
             with _precision(device, autocast):
-                logits_NV = head(cast("Tensor", hidden_NH)[part])
+                logits_NV = head(cast("Tensor", spoken_NH)[part])
         return logits_NV
 
     ids_N = torch.tensor([s.ids[p] for s in spans for p in s.positions()], device=device)
     seen = hidden_NH.float() if hidden and hidden_NH is not None else None
     return Scored(logits, ids_N, seen, temperature)
+
+
+def _states(model: PreTrainedModel, out: Any, inner: InnerLayer) -> Tensor:
+    """Return the states behind a layer, [B, L, H]."""
+    layers = len(out.hidden_states) - 1
+    if inner.layer > layers or (inner.layer == layers and not inner.normed):
+        raise ConfigError(
+            f"layer={inner.layer} must be below {layers}, the last layer of this model; the last "
+            "one speaks under norm=final, as the whole model does"
+        )
+    if inner.layer == layers:
+        return cast("Tensor", out.last_hidden_state)
+    states_BLH = out.hidden_states[inner.layer]
+    return last_norm(model)(states_BLH) if inner.normed else states_BLH
 
 
 def _given(model: PreTrainedModel, layout: Layout) -> dict[str, Tensor]:

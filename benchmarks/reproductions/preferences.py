@@ -41,8 +41,13 @@ def odds_of(p_AA: Tensor) -> Odds:
 
 def judged(*, drawn: bool = False) -> Callable[[Algorithm, int], Algorithm]:
     """Return what pays an algorithm by the circle; `drawn` draws every comparison once."""
-    module = WinRate(judge=odds_of(P_AA), drawn=drawn)
-    return lambda made, seed: replace(made, rewards=(module,))
+
+    def edit(made: Algorithm, seed: int) -> Algorithm:
+        (module,) = made.rewards
+        assert isinstance(module, WinRate)  # of spo, sppo and dno
+        return replace(made, rewards=(replace(module, judge=odds_of(P_AA), drawn=drawn),))
+
+    return edit
 
 
 @config

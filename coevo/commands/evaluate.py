@@ -24,6 +24,7 @@ from coevo.benchmarks.suites import names, scenarios, search
 from coevo.benchmarks.suites.cost import foresee
 from coevo.benchmarks.suites.focal import play_scenario
 from coevo.benchmarks.suites.generations import GenerationSeries, run_generations
+from coevo.benchmarks.suites.probes import Probe, probe, run_probe
 from coevo.benchmarks.suites.suite import KIND, Settings, kept, run_suite
 from coevo.benchmarks.suites.sweeps import run_sweep, sweep
 from coevo.benchmarks.suites.table import (
@@ -45,10 +46,10 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
 
-GAMES = {"env": 400, "suite": 320, "axis": 200, "generations": 200}
+GAMES = {"env": 400, "suite": 320, "axis": 200, "probe": 200, "generations": 200}
 """Episodes where --games is not given: against one opponent, per environment, per level, per
 generation and per pair of generations."""
-SETS = ("suite", "scenario", "axis", "generations")
+SETS = ("suite", "scenario", "axis", "probe", "generations")
 """Options that measure more than one environment or agent; at most one is given."""
 TRAINING_ONLY = ("openings",)
 """Arguments of a run's environment that widen its training and are not part of the task."""
@@ -65,6 +66,7 @@ def run(args: Evaluate) -> int:
         "suite": _search if args.suite == "search" else _suite,
         "scenario": _scenarios,
         "axis": _sweep,
+        "probe": _probe,
         "generations": _generations,
     }
     found, show = measure[chosen](args)
@@ -90,7 +92,8 @@ def _check(args: Evaluate) -> None:
         raise ConfigError(f"--{sets[0]} and --env contradict each other")
     if args.env is None and not sets:
         raise ConfigError(
-            "coevo evaluate: needs one of --env ID, --suite NAME, --scenario NAME, --axis NAME; "
+            "coevo evaluate: needs one of --env ID, --suite NAME, --scenario NAME, --axis NAME, "
+            "--probe NAME; "
             "see `coevo evaluate --help`"
         )
     if args.opponent is not None and sets:
@@ -262,6 +265,17 @@ def _sweep(args: Evaluate) -> tuple[dict[str, Any], Show]:
         rows, curve = run_sweep(agent, levels, settings, folder, report)
         whole = finish({"levels": [r.to_dict() for r in rows], **curve._asdict()})
     return whole, lambda screen: show_sweep(screen, str(args.agent), str(args.axis), rows, curve)
+
+
+def _probe(args: Evaluate) -> tuple[dict[str, Any], Show]:
+    chosen = probe(str(args.probe))
+    options = _options(args, [chosen.env_id])
+    agent = _agent(args, str(args.agent))
+    settings = _settings(args, "probe", options)
+    with _evaluation(args, agent, {"probe": args.probe}, options) as (folder, finish):
+        rows = run_probe(agent, chosen, settings, folder)
+        whole = finish({"cases": [r.to_dict() for r in rows]})
+    return whole, lambda screen: show_probe(screen, str(args.agent), chosen, rows)
 
 
 def _generations(args: Evaluate) -> tuple[dict[str, Any], Show]:
@@ -508,6 +522,19 @@ def show_sweep(
     title = f"{agent} along {name} (0 random, 1 best response)"
     screen.table(f"{title}; {drawn(rows[0].sampling)}", columns, lines)
     screen.say(f"worst case {curve.worst:.3f}, area under the severity curve {curve.area:.3f}")
+
+
+def show_probe(screen: Screen, agent: str, chosen: Probe, rows: Sequence[Measurement]) -> None:
+    lines = [
+        (
+            *(r.details["label"], r.value, span(r.interval), r.details["harm"]),
+            *(r.details["payoff"], *(share(getattr(r, rate)) for rate in RATES)),
+        )
+        for r in rows
+    ]
+    columns = ("case", chosen.outcome, "95 % interval", "harm", "mean payoff", *RATES.values())
+    screen.table(f"{agent} in {chosen.env_id}; {drawn(rows[0].sampling)}", columns, lines)
+    screen.say(f"harm: change of {chosen.outcome} for the worse, against the first case")
 
 
 def show_generations(

@@ -63,7 +63,9 @@ Judge = Annotated[Higher | Odds, choice()]
 class WinRate(RewardModule):
     """Pays every seat the share of the other episodes of its task to which its own is preferred.
 
-    r_i = sum over j != i of P(i preferred to j) / (G - 1); the mean of a group is 1/2. Episodes
+    r_i = sum over j != i of P(i preferred to j) / (G - 1); the mean of a group is 1/2. With
+    `itself` the episode also ties with itself: (sum + 1/2) / G, nearer to 1/2 by (G - 1) / G, the
+    estimate of SPPO (arXiv 2405.00675). Episodes
     of one batch are of one task if environment, seed and task are equal. Both orders of a pair are
     one question, so that they add up to 1. A group of one is paid 1/2. Source: Swamy et al. 2024,
     arXiv 2401.04056 (SPO), algorithm 1.
@@ -71,6 +73,8 @@ class WinRate(RewardModule):
 
     name: Literal["win_rate"] = "win_rate"
     judge: Judge = Higher()
+    itself: bool = False
+    """Whether the episode is among those that it is compared with."""
     drawn: bool = False
     """Whether a pair is decided once, by the probability, instead of being paid the probability."""
 
@@ -108,7 +112,8 @@ class WinRate(RewardModule):
                 p = float(rng.random() < p) if self.drawn else p
                 wins[i] += p
                 wins[j] += 1 - p
-        rates: list[float] = (wins / (size - 1)).tolist()
+        own = int(self.itself)
+        rates: list[float] = ((wins + 0.5 * own) / (size - 1 + own)).tolist()
         return rates
 
 

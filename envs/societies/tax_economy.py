@@ -39,6 +39,12 @@ from coevo.envs.societies.society import Society, listed
 
 Array = NDArray[np.float64]
 PLANNER = "planner_0"
+AIMS = {
+    "even_output": "evenness x output",
+    "welfare": "points / skill",
+    "inverse_income": "points / coins",
+}
+"""What the planner gets, in a word."""
 HOURS = 100.0
 """Most hours that a worker can work."""
 
@@ -57,8 +63,9 @@ class TaxEconomyConfig:
     """c in the cost c L^d of L hours."""
     power: Annotated[float, real(above=1, high=10)] = 2.0
     """d in the cost c L^d."""
-    objective: Literal["even_output", "welfare"] = "even_output"
-    """What the planner gets: evenness x output per head, or utility weighted by 1 / skill."""
+    objective: Literal["even_output", "welfare", "inverse_income"] = "even_output"
+    """What the planner gets: evenness x output per head, or utility weighted by 1 / skill, or by 1
+    / coins after tax and share (at least 1), as the released code of the AI Economist weights."""
 
     def __post_init__(self) -> None:
         if len(self.skills) < 2:
@@ -102,7 +109,8 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         utility = coin - c.cost * hours**c.power
         if c.objective == "even_output":
             return evenness(coin) * float(income.mean()), utility
-        return float((utility / self.skills).sum() / (1 / self.skills).sum()), utility
+        weights = 1 / (self.skills if c.objective == "welfare" else np.maximum(coin, 1.0))
+        return float((weights * utility).sum() / weights.sum()), utility
 
     def wanted_hours(self, skill: float, rates: Sequence[float]) -> str:
         """Return the hours on the grid that are best for a worker who ignores the revenue."""
@@ -164,6 +172,11 @@ class TaxEconomy(Society[TaxEconomyConfig]):
             aim = "the mean number of coins earned, times how evenly coins are spread (0 to 1)"
             if c.objective == "welfare":
                 aim = "the mean of the workers' points, weighted by 1 / skill"
+            elif c.objective == "inverse_income":
+                aim = (
+                    "the mean of the workers' points, weighted by 1 / coins after tax and share "
+                    "(at least 1)"
+                )
             lines.append(
                 f"You are {seat}, the planner. The workers' skills are {skills}. A worker gets its "
                 f"coins minus {cost}. Your points are {aim}."
@@ -199,7 +212,7 @@ class TaxEconomy(Society[TaxEconomyConfig]):
         c = self.config
         if seat == PLANNER:
             skills = " ".join(f"{s:g}" for s in self.skills)
-            aim = "evenness x output" if c.objective == "even_output" else "points / skill"
+            aim = AIMS[c.objective]
             done = f" So far {' '.join(self.set)}." if self.set else ""
             bracket = self._bracket(len(self.set))
             return f"Tax {bracket} for {aim}. Skills {skills}.{done} Answer {listed(self.rates, 3)}"

@@ -53,6 +53,8 @@ TASK = {
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
     "two_level": {"population": Shared()},
+    # nobody judges steps here; a payoff is not compared between the prompts of both seats
+    "seagent": {"advantage.reward_weights": {}, "cycle.make_items.to.below": -1.0},
 }
 """What an algorithm has to be told about this task."""
 
@@ -69,10 +71,20 @@ def odds(agent):
     return [p[i] for p, i in zip(agent.probabilities(asked), legal, strict=True)]
 
 
-ANOTHER_AIM = {"barfi", "cultural_evolution", "derl", "essa", "on_policy_distillation", "sft"}
+ANOTHER_AIM = {
+    "agent_evol",
+    "barfi",
+    "cultural_evolution",
+    "derl",
+    "essa",
+    "evocua",
+    "on_policy_distillation",
+    "sft",
+    "value_augmented",
+}
 """A generation is judged by what a whole member earns, in both seats; formulas and reward weights
-by inner runs; where texts evolve no weight moves; a student follows its teacher, an imitator whom
-it imitates."""
+by inner runs; where texts evolve or a critic alone learns no weight of the policy moves; a student
+follows its teacher, an imitator whom it imitates."""
 
 
 @pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - ANOTHER_AIM))

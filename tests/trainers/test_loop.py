@@ -65,8 +65,8 @@ WORLDS = {
 """Where Kuhn poker lacks the seats, roles, members or levels of a record."""
 NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}
 """Nothing is differentiated."""
-STILL = {"cultural_evolution"}
-"""Texts evolve, and weights stay."""
+STILL = {"cultural_evolution", "value_augmented"}
+"""Texts evolve, or a critic alone learns; weights of the policy stay."""
 
 
 @pytest.mark.usefixtures("kuhn_rewards")

@@ -14,10 +14,10 @@ from coevo.trainers.algorithm import Algorithm
 GROUPS = {
     "Baselines and critics": (
         "reinforce reinforce_pp reinforce_pp_baseline stable_reinforce rloo p3o opo gpg remax ppo "
-        "turn_ppo archer"
+        "turn_ppo archer value_augmented"
     ),
     "Group-relative advantages": "grpo dr_grpo lite_ppo bnpo gdpo copo grpo_passk",
-    "Losses": "dapo gspo gmpo cispo sapo hapo",
+    "Losses": "dapo gspo gmpo cispo sapo hapo bupo",
     "Entropy": "skywork epo clip_cov kl_cov",
     "Episodes of other policies": "rec red_drop red_weight opmd asymre topr remix spear",
     "Which episodes": "knapsack vade xrpo dagrpo polychromic",
@@ -26,7 +26,8 @@ GROUPS = {
     "Rewards": "spa g_ra ssl toolrl semantic",
     "Rewards and judges that learn": "cooper spark urpo",
     "Comparisons and demonstrations": (
-        "spo sppo dno rpo upo optima sft rejection_sampling on_policy_distillation agent_rlvr"
+        "spo sppo dno rpo upo ipo simpo optima seagent evocua sft rejection_sampling agent_evol "
+        "on_policy_distillation agent_rlvr"
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "

@@ -8,7 +8,8 @@ The cost of leaving the start model is taken off the reward of every token, in i
 The listing of the paper prints r(q, a1) for the observer, a slip: text and code use a2. Released
 code exchanges roles by saving both models and making new trainers, so that the optimisers start
 again every time; here places change, and optimisers stay with their weights (variant `fixed` does
-not exchange at all). Left out: the adaptive coefficient of the KL and the scaling of scores.
+not exchange at all). Released code takes the KL of whole distributions (`full`), here it is that of
+the sampled tokens. Left out: the adaptive coefficient of the KL and the scaling of scores.
 """
 
 from coevo.trainers import parts as p
@@ -28,7 +29,7 @@ ALGORITHM = p.Algorithm(
     advantage=p.AdvantageConfig(
         credit=p.Gae(level="token", gamma=1.0, lam=0.95),
         baseline=p.AgentMean(),
-        normalise=p.NoNormalisation(),
+        normalise=p.AgentStd(),
         kl_in_reward=0.01,
     ),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
@@ -40,7 +41,7 @@ ALGORITHM = p.Algorithm(
         "optim.epochs": p.Published(4, PAPER),
         "optim.lr": p.Published(1.41e-5, PAPER, p.SMALL),
         "advantage.kl_in_reward": p.Published(
-            "0.3, adaptive in the code; 0.01 on GSM8K",
+            "0.3 (paper), 0.4 and adaptive (code); 0.01 on GSM8K",
             "paper and released code",
             "rewards here are 0 or 1, as in GSM8K",
         ),

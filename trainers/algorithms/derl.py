@@ -45,9 +45,11 @@ ALGORITHM = p.Algorithm(
     ),
     collect=p.CollectConfig(episodes=8, group_size=8),
     advantage=FITNESS,
+    loss=p.LossConfig(regularise=(p.Kl(kind="k3", coef=0.001),)),
     optim=p.OptimConfig(lr=1e-3, epochs=4),
     published={
         "collect.episodes": p.Published(8, CODE),
+        "loss.regularise.kl.coef": p.Published(0.001, CODE),
         "optim.lr": p.Published(1e-6, CODE, "small models"),
         "optim.epochs": p.Published(4, CODE),
     },

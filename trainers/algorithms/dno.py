@@ -6,7 +6,8 @@ cross entropy. In the optimum pi ~ pi_t exp(r / eta). This is algorithm 1; the v
 (algorithm 2) keeps the pairs with a large margin and takes DPO's loss on them.
 
 Left out: replies of a stronger teacher among those that are compared; the loss was recalled from
-the published paper. The last policy may cycle where preferences do; the average of all policies
+the published paper. Whether a reply is among those that it is compared with could not be read; here
+it is not. The last policy may cycle where preferences do; the average of all policies
 does not.
 """
 

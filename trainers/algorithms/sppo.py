@@ -2,7 +2,8 @@
 
 Five replies to a prompt are compared with each other; the log-ratio of each to the policy that drew
 them is moved towards (P - 1/2) / beta. That policy is the reference of the iteration: `renew` makes
-it so at the start of every update.
+it so at the start of every update. Paper and code count a reply among those that it is compared
+with (`rewards.win_rate.itself`).
 
 Algorithm 1 learns from all replies. The released code keeps the best and the worst of a prompt, the
 variant `extremes`: a biased sample of win rates, which costs the guarantee where preferences go in
@@ -30,7 +31,7 @@ ALGORITHM = p.Algorithm(
         p.Update(losses=(p.Sppo(beta=0.01),)),
         p.FitRewards(),
     ),
-    rewards=(p.WinRate(),),
+    rewards=(p.WinRate(itself=True),),
     collect=p.CollectConfig(episodes=320, group_size=5, component="win_rate"),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),
     optim=p.OptimConfig(lr=1e-4, epochs=4),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from coevo.agents.engines.scoring import Scored, chosen
+from coevo.agents.engines.scoring import InnerLayer, Scored, chosen
 from coevo.agents.models.copies import FrozenCopies, blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
 from coevo.envs.core.errors import UndefinedError
@@ -236,7 +236,8 @@ class Learner:
     ) -> Objective | ItemObjective:
         """Return what a loss makes of items of its kind."""
         if isinstance(items, Batch):
-            return self.objective(items, state=state, weight=loss.weight)
+            objective = self.objective(items, state=state, weight=loss.weight)
+            return replace(objective, moves_policy=loss.moves_policy, inner=loss.inner)
         return ItemObjective(self.passes, items, loss)
 
     def objective(
@@ -307,6 +308,13 @@ class Learner:
         if self.reference is not None:
             copy_weights(self.reference, self.model)
 
+    def restore_reference(self) -> None:
+        """Return to the weights of the reference, with a new optimiser."""
+        assert self.reference is not None  # the step that asks declares that it needs one
+        copy_weights(self.model, self.reference)
+        self.masters.begin()
+        self.optimizer = self._make_optimizer()
+
     # ---- State -----------------------------------------------------------------------------
 
     @property
@@ -353,6 +361,10 @@ class Objective:
     minibatches: int = 1
     weight: float = 1.0
     """Factor on the whole loss."""
+    moves_policy: bool = True
+    """Whether the policy learns, beside the critic."""
+    inner: InnerLayer | None = None
+    """Layer whose policy learns; None for the whole policy."""
 
     prefix: ClassVar = ""
     """Begins its names in the log."""
@@ -442,7 +454,8 @@ class Objective:
     def _losses(
         self, part: MicroBatch, denom: Denominators, found: Mapping[str, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        s, at, scored = self.batch, part.at, self.passes.score(self.batch, part)
+        s, at = self.batch, part.at
+        scored = self.passes.score(self.batch, part, inner=self.inner)
         logp_N, entropy_N, kl_N = self._of_tokens(part, scored)
         logp_CL = part.spread(logp_N, s)
         micro = s.micro(
@@ -456,6 +469,8 @@ class Objective:
         if micro.logp_old_CL is None:
             micro = replace(micro, logp_old_CL=logp_CL.detach())
         loss, stats = policy_loss(self.spec, micro, denom)
+        if not self.moves_policy:
+            loss = loss.detach()
         if s.return_CL is None or not isinstance(self.critic, ValueCritic):
             return loss, stats
         assert s.return_mask_CL is not None and s.value_CL is not None

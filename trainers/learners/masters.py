@@ -47,6 +47,10 @@ class Masters:
     def take(self) -> None:
         """Take the weights of the policy's model, which a checkpoint has filled."""
 
+    def begin(self) -> None:
+        """Begin anew from the weights of the policy's model."""
+        self.take()
+
     def follow(self) -> None:
         """Let the policy's model take the weights, after a step."""
 
@@ -70,6 +74,12 @@ class Float32(Masters):
     def parameters(self) -> list[nn.Parameter]:
         """The copies."""
         return [master for master, _ in self._pairs]
+
+    @torch.no_grad()
+    def begin(self) -> None:
+        """Copy the weights of the policy's model."""
+        for master, half in self._pairs:
+            master.copy_(half)
 
     @torch.no_grad()
     def follow(self) -> None:

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 import torch
 from torch import Tensor, nn
 
-from coevo.agents.engines.scoring import Scored, micro_batches
+from coevo.agents.engines.scoring import InnerLayer, Scored, micro_batches
 from coevo.agents.policy import Policy
 from coevo.trainers import ranks
 from coevo.trainers.batch import Batch
@@ -162,6 +162,7 @@ class Passes:
         model: nn.Module | None = None,
         *,
         rewards: bool = False,
+        inner: InnerLayer | None = None,
     ) -> Scored:
         """Run this or another model once, under the processors with which the policy samples."""
         hidden = rewards or (self.head is not None and model in (None, self.agent.model))
@@ -173,7 +174,9 @@ class Passes:
         with recomputed(model) if kept else contextlib.nullcontext():
             weights, sampling = self.agent.weights, self.agent.sampling
             precision = _precision(model)
-            scored = weights.score(spans, sampling, model, hidden, precision, rows=part.rows)
+            scored = weights.score(
+                spans, sampling, model, hidden, precision, rows=part.rows, inner=inner
+            )
         choices = [batch.choices[s] for s in part.spans]
         if not any(map(any, choices)):
             return scored

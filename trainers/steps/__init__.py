@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
@@ -13,7 +14,15 @@ from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.guide import Guide
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
-from coevo.trainers.steps.make_items import Best, MakeItems, Pairs, Replies, UpdateReference, Worst
+from coevo.trainers.steps.make_items import (
+    Best,
+    MakeItems,
+    Pairs,
+    Replies,
+    RestoreStart,
+    UpdateReference,
+    Worst,
+)
 from coevo.trainers.steps.mark_turns import MarkTurns
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
@@ -37,6 +46,7 @@ from coevo.trainers.steps.tune_rewards import TuneRewards
 Unconditional = (
     Collect
     | Demonstrate
+    | Correct
     | BuildBatch
     | ComputeAdvantages
     | Guide
@@ -48,6 +58,7 @@ Unconditional = (
     | MeasureDiversity
     | MarkTurns
     | UpdateReference
+    | RestoreStart
     | InjectText
     | WeighArtifacts
     | ReplaceTexts

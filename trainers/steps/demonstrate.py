@@ -45,6 +45,9 @@ class Demonstrate(Collect):
     """File of episodes, or folder of a run, to draw from instead."""
     noted: Mapping[str, str] = field(default_factory=dict)
     """Notes that the environment must have made of a reply, such as `{kind: benign}`."""
+    join: bool = False
+    """Whether its episodes stand beside those that were collected before, in groups of their own;
+    else they take their place."""
     varies_episodes: ClassVar = True
 
     @property
@@ -66,10 +69,13 @@ class Demonstrate(Collect):
         turns = [t for e in found.episodes if e.stop is not StopReason.ERROR for t in e.turns]
         source, wanted = self.recorded or self.by, self.noted.items()
         imitated = sum(
-            _spelled(t, ctx.population.learners, source, wanted <= t.notes.items()) for t in turns
+            spell_turn(t, ctx.population.learners, source, wanted <= t.notes.items()) for t in turns
         )
         ctx.count(tokens=imitated)
-        return replace(found, tokens=imitated), ctx.metrics, ctx.progress
+        found = replace(found, tokens=imitated)
+        if self.join and ctx.collected is not None:
+            found = _joined(ctx.collected, found)
+        return found, ctx.metrics, ctx.progress
 
     def _drawn(self, ctx: UpdateContext) -> Collected:
         """Return recorded episodes of the environments of the run, as if they were played now."""
@@ -113,13 +119,24 @@ def _record(source: str) -> tuple[Episode, ...]:
     return tuple(read_episodes(path / "episodes.jsonl" if path.is_dir() else path))
 
 
+def _joined(one: Collected, other: Collected) -> Collected:
+    first = 1 + max(one.groups, default=-1)
+    return Collected(
+        [*other.episodes, *one.episodes],
+        [*(first + group for group in other.groups), *one.groups],
+        other.fresh + one.fresh,
+        other.tokens + one.tokens,
+        {},
+    )
+
+
 def _reseated(episode: Episode, players: Mapping[str, str]) -> Episode:
     """Return a copy of a recorded episode as if demonstrators had played it."""
     turns = [replace(t, player=FOR + players[t.agent]) for t in episode.turns]
     return replace(episode, turns=turns)
 
 
-def _spelled(turn: Turn, learners: Mapping[str, Policy], source: str, wanted: bool) -> int:
+def spell_turn(turn: Turn, learners: Mapping[str, Policy], source: str, wanted: bool) -> int:
     """Write a demonstrator's reply in the tokens of the learner, and return their number.
 
     One that is not wanted, or that the environment could not use, has none.

@@ -170,6 +170,7 @@ class MakeItems(Step):
         return (self.to.name,)
 
     def __call__(self, ctx: UpdateContext) -> None:
+        ctx.items.pop(self.to.kind, None)  # those of an earlier batch have been learnt
         if ctx.batch is None:
             return
         items = self.to.made(ctx)
@@ -190,3 +191,17 @@ class UpdateReference(Step):
     def __call__(self, ctx: UpdateContext) -> None:
         for learner in ctx.learners.values():
             learner.move_reference()
+
+
+@config
+class RestoreStart(Step):
+    """Makes every policy what it was at the start, with a new optimiser, to learn from there."""
+
+    moves: ClassVar = True
+    in_ranks: ClassVar = True
+    needs_reference: ClassVar = True
+    name: Literal["restore_start"] = "restore_start"
+
+    def __call__(self, ctx: UpdateContext) -> None:
+        for learner in ctx.learners.values():
+            learner.restore_reference()

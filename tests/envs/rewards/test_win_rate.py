@@ -29,6 +29,14 @@ def test_win_rates_are_means_over_the_others_of_the_task():
     assert sum(found) / 4 == pytest.approx(0.5)
 
 
+def test_an_episode_that_counts_itself_is_nearer_to_a_half():
+    """Five replies, as in SPPO: (P - 1/2) is 4/5 of that over the others."""
+    group = [episode("x", float(paid)) for paid in range(5)]
+    others, itself = rates(WinRate(), group), rates(WinRate(itself=True), group)
+    assert others == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert itself == pytest.approx([0.5 + 0.8 * (p - 0.5) for p in others])
+
+
 def test_higher_payoffs_win_equal_ones_tie_and_tasks_stay_apart():
     group = [episode("x", 1.0), episode("x", 0.0), episode("x", 1.0)]
     alone = episode("x", 9.0, seed=2)

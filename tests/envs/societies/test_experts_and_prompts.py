@@ -12,6 +12,7 @@ MORE = [
     ("coevo/fishery-v0", {"messages": True, "fine": {}, "norm": 9, "regrowth": "logistic"}),
     ("coevo/donor_game-v0", {"strategies": True, "generations": 2, "punish": True}),
     ("coevo/tax_economy-v0", {"brackets": [0, 50], "objective": "welfare"}),
+    ("coevo/tax_economy-v0", {"objective": "inverse_income"}),
     ("coevo/stackelberg-v0", {"game": "rock_paper_scissors", "rounds": 2}),
     ("coevo/steering-v0", {"planner": "biased", "citizens": 3}),
 ]

@@ -88,6 +88,15 @@ def test_an_episode_pays_by_the_formulas():
     other = play(["50%"], [10, 20, 30, 40], objective="welfare")
     weights = (1 / SKILLS) / (1 / SKILLS).sum()
     assert other.episode.total("planner_0") == pytest.approx(weights @ paid[1:])
+    released = play(["50%"], [10, 20, 30, 40], objective="inverse_income")
+    weights = (1 / coin) / (1 / coin).sum()
+    assert released.episode.total("planner_0") == pytest.approx(weights @ paid[1:])
+
+
+def test_the_released_weights_ask_for_a_higher_tax_than_those_by_skill():
+    """The figure was found by running `inv_income_weighted_utility` of ai-economist, a84d5f3."""
+    task = make(ID, rate_steps=100, hour_steps=100, objective="inverse_income").task
+    assert float(task.flat_optimum()[:-1]) / 100 == pytest.approx(0.365, abs=0.03)  # whole hours
 
 
 @pytest.mark.parametrize("objective", ["even_output", "welfare"])
