@@ -33,6 +33,15 @@ class Inside:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefix:
+    """The first tokens of a reply, which its policy wrote in an earlier one; it learns them too."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    """Of its tokens, under the policy that wrote them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One seat that waits for a reply: what it may know, and no more.
 
@@ -56,6 +65,8 @@ class Request:
     """Whether the reply is restricted to the legal moves, whatever the settings of the policy."""
     begins: str = ""
     """What the reply begins with; a policy writes what follows. A move is then complete."""
+    prefix: Prefix | None = None
+    """The first tokens of the reply; language models alone can go on from them."""
     inside: Inside | None = field(default=None, compare=False)
     """For insiders, while the seat waits; None for other agents."""
 

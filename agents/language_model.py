@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.agent import Reply, Request
-from coevo.agents.engines.engine import Engine, Prompt
+from coevo.agents.engines.engine import Engine, Prompt, Sample
 from coevo.agents.engines.logit_processors import GuidedChoice, LogitProcessor
 from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.agents.engines.prefix_tree import Row
@@ -143,7 +144,9 @@ class LanguageModelAgent(Policy):
 
     def _write(self, requests: Sequence[Request]) -> list[Reply]:
         prompts = [self._prompt(r) for r in requests]
-        samples = self._generate(requests, prompts, self.tokens.end_ids)
+        asked = [self._prefixed(r, p) for r, p in zip(requests, prompts, strict=True)]
+        drawn = self._generate(requests, asked, self.tokens.end_ids)
+        samples = [self._whole(r, s) for r, s in zip(requests, drawn, strict=True)]
         replies = []
         for request, prompt, s in zip(requests, prompts, samples, strict=True):
             text = request.begins + self.tokens.text(s.ids)
@@ -151,6 +154,27 @@ class LanguageModelAgent(Policy):
             ids, choices = list(prompt.ids), [list(c) for c in prompt.choices] or None
             replies.append(Reply(text, ids, s.ids, s.logprobs, choices, self.ref))
         return replies
+
+    def _prefixed(self, request: Request, prompt: Prompt) -> Prompt:
+        """Return the prompt with the first tokens of the reply."""
+        if request.prefix is None:
+            return prompt
+        if self.sampling.thoughts:
+            raise ConfigError(
+                f"sampling.thoughts={self.sampling.thoughts} counts tokens from the beginning of a "
+                "reply, and collect.trees begins some in the middle; leave one out"
+            )
+        prefix = request.prefix.ids
+        left = tuple(c[len(prefix) :] for c in prompt.choices if c[: len(prefix)] == prefix)
+        return replace(prompt, ids=(*prompt.ids, *prefix), choices=left)
+
+    def _whole(self, request: Request, sample: Sample) -> Sample:
+        """Return a reply with its first tokens, as long as a reply may be."""
+        if request.prefix is None:
+            return sample
+        longest = self.sampling.max_new_tokens
+        ids = [*request.prefix.ids, *sample.ids][:longest]
+        return Sample(ids, [*request.prefix.logprobs, *sample.logprobs][:longest])
 
     def reread(self, request: Request, reply: Reply) -> list[int]:
         ids = self._context(request)

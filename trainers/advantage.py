@@ -135,6 +135,7 @@ def estimate(config: AdvantageConfig, batch: Batch, state: State | None = None) 
     """
     batch, weight_K, reward = _composed(config, batch)
     apart = config.compose.keeps_apart
+    weight_K, kept = config.compose.weighed(batch, weight_K, state or {})
     made: list[Estimate] = []
     for k, weight in enumerate(weight_K.tolist()) if apart else [(0, 1.0)]:
         e = Estimate(
@@ -147,7 +148,7 @@ def estimate(config: AdvantageConfig, batch: Batch, state: State | None = None) 
             weights=config.weights,
             ddof=config.ddof,
             eps=config.eps,
-            state=made[-1].state if made else dict(state or {}),
+            state=made[-1].state if made else dict(kept),
         )
         e = config.credit(e)
         e = replace(e, credited=e)

@@ -16,9 +16,11 @@ from coevo.agents.population import (
     Shared,
 )
 from coevo.envs.rewards import (
+    ExplorationBonus,
     Format,
     Interaction,
     Majority,
+    MajorityNovelty,
     ModeCost,
     MutualWelfare,
     OverlongPenalty,
@@ -37,11 +39,16 @@ from coevo.trainers.archive.genome import Entries, SingularValues
 from coevo.trainers.archive.selection import Deal, Nearest, Softmax
 from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.collect.collect_config import CollectConfig
+from coevo.trainers.collect.trees import Trees
 from coevo.trainers.components import *
 from coevo.trainers.judges.judge import Judge
+from coevo.trainers.judges.latent_preference import LatentPreference
+from coevo.trainers.judges.message_labels import MessageLabels
+from coevo.trainers.judges.policy_discriminator import PolicyDiscriminator
 from coevo.trainers.judges.reward_model import RewardModel
 from coevo.trainers.judges.roles import JudgeRole
 from coevo.trainers.judges.rubric import Rubric
+from coevo.trainers.judges.tournament import Tournament
 from coevo.trainers.learners.settings import (
     EmaMagnet,
     OptimConfig,

@@ -9,7 +9,8 @@ Reward        after the last round, 0..1: `own`, what the question's source give
 Ends          after `rounds` answers of each
 Options       questions="digits": see coevo.envs.questions; agents=3; rounds=2; pay="own";
               contain_self=False quotes a debater among the others as well; max_others=5;
-              listed=False makes moves of the question's choices, where it has some
+              listed=False makes moves of the question's choices, where it has some;
+              wordings=1: of so many wordings of the question each debater gets another
 References    random 0.1 (one digit in ten), oracle 1
 
 With rounds=1 nobody sees anything: a pool of independent votes, as RLCCF and TTRL take it.
@@ -64,6 +65,16 @@ class DebateConfig(QuestionConfig):
     listed: Annotated[bool, Field(strict=True)] = False
     """Whether answers are moves to choose from, for tables and guided choice: questions then need
     `choices`, as `digits` has them."""
+    wordings: Annotated[int, whole(1, 100)] = 1
+    """Wordings of a question, of which every debater is asked in another one, drawn for the
+    episode; 1 asks all in the same words. Questions need `paraphrases`, as `digits` has three."""
+
+    def __post_init__(self) -> None:
+        if 1 < self.wordings < self.agents:
+            raise ConfigError(
+                f"wordings={self.wordings} must be 1, or at least the number of debaters, "
+                f"{self.agents}"
+            )
 
 
 class Debate(QuestionTask[DebateConfig]):
@@ -80,6 +91,9 @@ class Debate(QuestionTask[DebateConfig]):
         self.draw_question(rng, options)
         if self.config.listed and not self.question.choices:
             raise ConfigError(f"listed=True: the questions of {self.source.name} have no choices")
+        asked = [self.question.reworded(k) for k in range(self.config.wordings)]
+        order = rng.permutation(len(asked)) if len(asked) > 1 else np.zeros(self.size, int)
+        self._asked = {seat: asked[k] for seat, k in zip(self.seats, order, strict=False)}
         self._rounds: list[dict[str, Turn]] = []
         self._quotes: dict[str, list[Turn]] = {}
         for _ in range(self.rounds):
@@ -155,7 +169,7 @@ class Debate(QuestionTask[DebateConfig]):
         )
 
     def situation(self, seat: str) -> str:
-        asked, moves = self.question.in_full, listing(self._choices)
+        asked, moves = self._asked[seat].in_full, listing(self._choices)
         if not self._rounds:
             return asked + moves
         parts = [
@@ -167,7 +181,7 @@ class Debate(QuestionTask[DebateConfig]):
         return f"{told}\n\n{again}" if told else again
 
     def terse(self, seat: str) -> str:
-        asked, how = self.question.in_short, "move" if self.config.listed else "answer"
+        asked, how = self._asked[seat].in_short, "move" if self.config.listed else "answer"
         if not self._rounds:
             return f"Debate: {asked} Reply [{how}]."
         own = shown(self._rounds[-1][seat].answer)

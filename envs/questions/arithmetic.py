@@ -62,12 +62,33 @@ class Digits(_Numbers):
         if self.task == "larger":
             text, answer = f"larger last digit of {a}, {b}?", max(a % 10, b % 10)
             sentence = f"Which is larger: the last digit of {a} or the last digit of {b}?"
+            others = (
+                (
+                    f"of {b}, {a}: larger last digit?",
+                    f"Of {b} and {a}, which last digit is larger?",
+                ),
+                (
+                    f"max of last digits, {a} {b}?",
+                    f"Take the last digits of {a} and {b}. The larger?",
+                ),
+                (f"{b}, {a}: last digits, larger?", f"{b} and {a} end in digits. Which is larger?"),
+            )
         else:
             text, answer = f"last digit of {a}+{b}?", (a + b) % 10
             sentence = f"What is the last digit of {a} + {b}?"
+            others = (
+                (f"{b}+{a} ends in?", f"In which digit does the sum of {b} and {a} end?"),
+                (f"{a} plus {b}, last digit?", f"Add {a} and {b}. What is the last digit?"),
+                (f"last of {b} plus {a}?", f"{b} plus {a} is a number. What is its last digit?"),
+            )
         name = f"{self.task}-{a}-{b}"
         digits = tuple("0123456789")
-        return Question(text, str(answer), "number", name, self.name, sentence, digits, ours=True)
+        return Question(
+            *(text, str(answer), "number", name, self.name, sentence),
+            paraphrases=others,
+            choices=digits,
+            ours=True,
+        )
 
 
 @config

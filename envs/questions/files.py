@@ -95,7 +95,7 @@ class FileSource(SplitSource):
 
 @config
 class Jsonl(FileSource):
-    """One object per line: `question`, `answer`, and, if given, `kind` and `id`."""
+    """One object per line: `question`, `answer`, and, if given, `kind`, `id` and `paraphrases`."""
 
     name: Literal["jsonl"] = "jsonl"
     kind: str = "text"
@@ -105,7 +105,12 @@ class Jsonl(FileSource):
         """Take the fields as they are; an answer may be a number."""
         kind = text_of(line, "kind") if "kind" in line else self.kind
         asked, answer = text_of(line, "question"), text_of(line, "answer")
-        return Question(asked, answer, kind, id_of(line, number), self.name)
+        again = line.get("paraphrases", [])
+        if not isinstance(again, list) or not all(isinstance(x, str) and x.strip() for x in again):
+            raise DataError(f"'paraphrases' must be a list of texts, given {again!r:.80}")
+        others = tuple((encodable(text), "") for text in again)
+        name = id_of(line, number)
+        return Question(asked, answer, kind, name, self.name, paraphrases=others)
 
 
 @config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -70,6 +70,18 @@ class Question:
     """Whether this package words it; what others wrote is quoted in prompts."""
     tests: ProgramTests | None = None
     """Of an answer that is a program."""
+    paraphrases: tuple[tuple[str, str], ...] = ()
+    """`question` and `sentence` in other words; empty where the source has none."""
+
+    def reworded(self, wording: int) -> Question:
+        """Return the question in one of its wordings; 0 is its own, ConfigError for none."""
+        if wording > len(self.paraphrases):
+            raise ConfigError(
+                f"question {self.id!r} of {self.source} has {len(self.paraphrases)} paraphrases, "
+                f"asked for number {wording}; digits have 3, and jsonl takes a list `paraphrases`"
+            )
+        question, sentence = ((self.question, self.sentence), *self.paraphrases)[wording]
+        return replace(self, question=question, sentence=sentence)
 
     @property
     def in_full(self) -> str:

@@ -1,10 +1,11 @@
 """Reward modules and the ways to compose them.
 
 Read `coevo.envs.core.rewards` first (what a module is), then any of those that reward: `shaping`
-(how a reply is written), `verified` and `majority` (its answer), `interaction` (what peers say of
-it), `payoff`, `token_cost`, `mode_cost`, `win_rate` (comparisons with other episodes), and the
-longer `progress`, `semantic` and `tools`. `compose` joins them. What is imported here is exported,
-and a module with a name can be named in configurations.
+(how a reply is written), `verified`, `majority` and `majority_novelty` (its answer), `interaction`
+(what peers say of it), `payoff`, `token_cost`, `mode_cost`, `win_rate` (comparisons with other
+episodes), `exploration_bonus` (what was not read before), and the longer `progress`, `semantic` and
+`tools`. `compose` joins them. What is imported here is exported, and a module with a name can be
+named in configurations.
 """
 
 from inspect import isclass, ismodule
@@ -18,9 +19,11 @@ from coevo.envs.core.rewards import (
     reward_modules,
 )
 from coevo.envs.rewards.compose import Gated, WeightedSum
+from coevo.envs.rewards.exploration_bonus import ExplorationBonus
 from coevo.envs.rewards.formula import Formula, Noted
 from coevo.envs.rewards.interaction import Interaction
 from coevo.envs.rewards.majority import Majority
+from coevo.envs.rewards.majority_novelty import MajorityNovelty
 from coevo.envs.rewards.mode_cost import ModeCost
 from coevo.envs.rewards.mutual_welfare import MutualWelfare
 from coevo.envs.rewards.payoff import SharedPayoff

@@ -45,6 +45,7 @@ def leaders(supported: Mapping[str, float]) -> list[str]:
 
 
 class _Vote(NamedTuple):
+    asked: str
     voter: str
     answer: str
     turn: Turn
@@ -58,7 +59,8 @@ class Majority(RewardModule):
     they are equal numbers, or equal texts but for case, white space and punctuation at the ends;
     no algebra is done. A reply without an answer neither votes nor earns. Scored after the
     episode, and over the whole batch where a trainer has one: `weights="votes"` is the label of
-    TTRL, `weights="consistency"` that of RLCCF.
+    TTRL, `weights="consistency"` that of RLCCF; `label="others"` that of Co-Reward, where tasks
+    are asked in several wordings.
 
     It rewards agreement, not truth: a confident wrong majority is locked in, and where all agree
     every reward is equal and nothing is learnt. An episode that ended in an error does not vote.
@@ -71,6 +73,9 @@ class Majority(RewardModule):
     weights: Weights = "votes"
     """`votes`, or `consistency`: see `support`. A voter is an agent where its name is known (a
     policy, in trainers), else a seat."""
+    label: Literal["all", "same", "others"] = "all"
+    """Which votes of a poll reward a reply: all, those on the question in the same words, or those
+    on it in other words."""
     roles: tuple[str, ...] = ()
     """Whose answers vote, in one poll, and are rewarded. Where none is named all roles vote, each
     among its own: solutions and verdicts on them are not alike."""
@@ -110,9 +115,20 @@ class Majority(RewardModule):
         for turn, answer in given:
             if not self.last_only or last[turn.agent, turn.role] is turn:
                 named = turn.player if self.over == "task" else ""
-                yield _Vote(named or turn.agent, normalised(answer, "number"), turn)
+                yield _Vote(_asked(turn), named or turn.agent, normalised(answer, "number"), turn)
 
     def _earned(self, votes: Sequence[_Vote]) -> Iterable[tuple[Turn, float]]:
+        if self.label == "all":
+            yield from self._agreement(votes, votes)
+            return
+        for asked in dict.fromkeys(v.asked for v in votes):
+            same = [v for v in votes if v.asked == asked]
+            others = [v for v in votes if v.asked != asked]
+            yield from self._agreement(same, same if self.label == "same" else others)
+
+    def _agreement(
+        self, rewarded: Sequence[_Vote], votes: Sequence[_Vote]
+    ) -> Iterable[tuple[Turn, float]]:
         if len(votes) < self.least:
             return
         answers: dict[str, list[str]] = {}
@@ -121,5 +137,9 @@ class Majority(RewardModule):
         best = set(leaders(support(answers, self.weights)))
         if self.ties == "first":
             best = {next(v.answer for v in votes if v.answer in best)}
-        for vote in votes:
+        for vote in rewarded:
             yield vote.turn, 1.0 / len(best) if vote.answer in best else 0.0
+
+
+def _asked(turn: Turn) -> str:
+    return str(turn.chat[-1]["content"]) if turn.chat else ""

@@ -15,7 +15,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.rewards import RewardModule, Rewards, Table
-from coevo.envs.rewards.words import words
+from coevo.envs.rewards.words import hashed, words
 
 Encoder = Callable[[Sequence[str]], Any]
 """N texts -> N rows of numbers, one embedding each."""
@@ -47,6 +47,30 @@ class BagOfWords:
     def _direction(self, word: str) -> NDArray[np.float64]:
         code = zlib.crc32(word.encode("utf-8", "surrogatepass"))
         return np.random.default_rng([self.seed, code]).standard_normal(self.size)
+
+
+@config
+class CharacterNgrams:
+    """Embeds a text as the hashed counts of its runs of characters, scaled to length 1.
+
+    Knows spelling alone, in any language.
+
+    >>> a, b, c = CharacterNgrams()(["3+4: 3 4 5 6 7", "3+4: 3 4 5 6 8", "two tens"])
+    >>> bool(a @ b > 0.7), bool(a @ c < 0.2)
+    (True, True)
+    """
+
+    name: Literal["character_ngrams"] = "character_ngrams"
+    size: Annotated[int, whole(1, 2**20)] = 1024
+    """Length of an embedding."""
+    n: Annotated[int, whole(1, 32)] = 3
+    """Characters of a run."""
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        return np.array([hashed(self._runs(f" {text.casefold()} "), self.size) for text in texts])
+
+    def _runs(self, text: str) -> list[str]:
+        return [text[k : k + self.n] for k in range(max(1, len(text) - self.n + 1))]
 
 
 def cosines(one: Any, other: Any) -> NDArray[np.float64]:

@@ -62,9 +62,13 @@ KUHN_GIVES_NONE = {
         },
     },
     "barfi": {"cycle.tune_rewards.steps": 1, "cycle.tune_rewards.tasks": 2},
+    "arena_rl": {"judges": {"judge": {"learns": False, "guided": "choice"}}},
     "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},
     "gtalign": {"rewards": ({"name": "won"},)},
-    "rlccf": {"rewards": ({"name": "won"},)},
+    **{
+        name: {"rewards": ({"name": "won"},), "collect.component": "won"}
+        for name in ("rlccf", "co_reward", "evol_rl", "vpl", "polar", "ettrl")
+    },
     "spark": {"rewards": ({"name": "won"},)},
     "urpo": {"rewards": ({"name": "won"},)},
 }

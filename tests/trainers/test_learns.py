@@ -44,6 +44,12 @@ TASK = {
     "comam": {"advantage.compose": WeightedSum(), "population": Shared()},  # nor grades of seats
     # nor does it say what a user gets
     "gtalign": {"rewards": (), "advantage.reward_weights": {}},
+    # nor replies that are judged, or texts of users and policies
+    **{
+        name: {"rewards": (), "advantage.reward_weights": {}, "collect.component": "payoff"}
+        for name in ("arena_rl", "co_reward", "ettrl", "evol_rl", "polar", "vpl")
+    },
+    "oni": {"rewards": (), "advantage.reward_weights": {}},
     # a game has no levels of difficulty
     **{name: {"collect.up_to": None, "schedules": {}} for name in ("craft_gui", "qwen_long")},
     "scaler": {"collect.curriculum": "drawn"},

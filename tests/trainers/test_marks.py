@@ -6,7 +6,7 @@ import torch
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
-from coevo.trainers.components.mark_credits import Attributed
+from coevo.trainers.components.mark_credits import Attributed, Thoughts
 from coevo.trainers.estimate import Estimate
 from coevo.trainers.loop import context_of
 from coevo.trainers.run_folder import RunFolder
@@ -80,3 +80,18 @@ def test_marks_weigh_every_trajectory_the_same():
     y_BT = Attributed(alpha=1.0)(e).y
     assert y_BT[0].round(decimals=4).tolist() == [3.0, 2.0, 1.0]  # mean 0, deviation 1
     assert y_BT[1].round(decimals=4).tolist() == [-1.0, 0.0, 0.0]
+
+
+def test_thoughts_are_runs_of_one_sign_and_a_turn_without_a_mark_ends_one():
+    """p = 1/2: a good thought of the first row is worth 1/6, its bad one -1/6."""
+    nan = float("nan")
+    mark_BTM = torch.tensor([[1.0, 1.0, -1.0, nan, 1.0], [-1.0, -1.0, nan, nan, nan]]).unsqueeze(-1)
+    rewards = [[0.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0]]
+    e = Estimate.of(rewards, mark_BTM=mark_BTM, marks=("good",), group=[0, 0])
+    said_BT = Thoughts().said(e)
+    assert said_BT[0].tolist() == pytest.approx([nan, 1 / 6, -1 / 6, nan, 1 / 6], nan_ok=True)
+    assert said_BT[1].tolist() == pytest.approx([nan, -0.5, nan, nan, nan], nan_ok=True)
+    sure = Thoughts(success=-1.0).said(e)  # all succeed: what is good no longer counts
+    assert sure[0, 1] == 0.0 and sure[0, 2] < 0.0
+    y_BT = Thoughts(alpha=1.0).__call__(e).y
+    assert y_BT[0, 0] > y_BT[1, 0] and y_BT.isfinite().all()

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.beginnings import Forced, Hint
+from coevo.trainers.collect.trees import Trees
 from coevo.trainers.samplers.allocate import Allocation, Uniform
 from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
@@ -46,6 +47,8 @@ class CollectConfig:
     """First segments that some episodes of every group begin with."""
     hint: Hint | None = None
     """How much of a task's solution the replies of its episodes begin with."""
+    trees: Trees | None = None
+    """How groups branch; None plays every episode whole."""
     select: Selection = field(default_factory=KeepAll)
     """Which groups are learnt from."""
     replay: Replay | None = None
@@ -109,6 +112,17 @@ class CollectConfig:
                 f"collect.staleness={self.staleness} and collect.replay={self.replay.name!r} "
                 "contradict each other: what is played ahead cannot know how many groups will come "
                 "back; leave one out"
+            )
+        if self.trees is not None and (self.forced is not None or self.hint is not None):
+            raise ConfigError(
+                "collect.trees and collect.forced or hint both say what replies begin with; "
+                "leave one out"
+            )
+        if self.trees is not None and (self.staleness or self.trees.size != self.group_size):
+            raise ConfigError(
+                f"collect.trees makes groups of {self.trees.size} and is played in turn, but "
+                f"group_size={self.group_size} and staleness={self.staleness}; set them to "
+                f"{self.trees.size} and 0"
             )
         if self.episodes % self.group_size:
             raise ConfigError(

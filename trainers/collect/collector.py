@@ -30,6 +30,7 @@ from coevo.trainers.collect.group import Group
 from coevo.trainers.collect.metrics import outcomes, worth
 from coevo.trainers.collect.part import GREEDY, Part, RolloutBackend, play_part
 from coevo.trainers.collect.rollout import EpisodeSpec, Variation
+from coevo.trainers.collect.trees import WAVE
 from coevo.trainers.samplers.curriculum import Curriculum, Proposal, Source, shared_out
 from coevo.trainers.samplers.kept import Kept
 from coevo.trainers.samplers.replay import Mix, ReplayBuffer
@@ -156,7 +157,9 @@ class Collector:
 
     def _tokens(self, groups: Sequence[Group]) -> int:
         greedy = [g.greedy for g in groups if g.greedy is not None]
-        return self.tokens([*(e for g in groups for e in g.episodes), *greedy])
+        prefixes = [b for g in groups for spec in g.specs for b in spec.prefix.values()]
+        written = self.tokens([*(e for g in groups for e in g.episodes), *greedy])
+        return written - sum(len(b.ids) for b in prefixes)
 
     def tokens(self, episodes: Sequence[Episode]) -> int:
         """Count what learners, or variants of them, have written."""
@@ -225,7 +228,27 @@ class Collector:
             agents |= variation.agents
         if self.settings.hint is not None and batch != HELD_OUT:
             return self._hinted(self.settings.hint, planned, step, batch, agents)
-        return self._rewarded(self._played(planned, step, batch, agents), step, batch)
+        return self._rewarded(self._grown(planned, step, batch, agents), step, batch)
+
+    def _grown(
+        self, planned: Sequence[Group], step: int, batch: int, agents: dict[str, Agent]
+    ) -> list[Group]:
+        """Play groups whole, or their roots and then the branches of these."""
+        trees = self.settings.trees
+        if trees is None or all(len(group) <= trees.roots for group in planned):
+            return self._played(planned, step, batch, agents)
+        cut = [replace(g, specs=g.specs[: trees.roots]) for g in planned]
+        roots = self._played(cut, step, batch, agents)
+        learners = self.population.learners
+        rest = [
+            replace(g, specs=trees.branched(g.specs[trees.roots :], root.episodes, learners))
+            for g, root in zip(planned, roots, strict=True)
+        ]
+        grown = self._played(rest, step, batch + WAVE, agents)
+        return [
+            replace(r, specs=r.specs + g.specs, episodes=r.episodes + g.episodes)
+            for r, g in zip(roots, grown, strict=True)
+        ]
 
     def _hinted(
         self,

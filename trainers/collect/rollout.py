@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from coevo.agents.agent import Agent, Reply, Request, Unanswered, request_of, sealed_rng
+from coevo.agents.agent import Agent, Prefix, Reply, Request, Unanswered, request_of, sealed_rng
 from coevo.agents.futures import drop, some_of
 from coevo.agents.policy import Policy
 from coevo.envs import make
@@ -51,6 +51,8 @@ class EpisodeSpec:
     """Seat -> what its first reply begins with; only policies can go on with it."""
     env: str = ""
     """Environment, where episodes of several are played at once."""
+    prefix: Mapping[str, Prefix] = field(default_factory=dict)
+    """Seat -> the first tokens of its first reply, which it wrote in another episode."""
 
 
 class Variation(Protocol):
@@ -86,6 +88,8 @@ class _Live:
         plain = request_of(self.env, seat, rng, name, inside=inside)
         if self.spec.begins.get(seat) and all(t.agent != seat for t in self.env.episode.turns):
             plain = replace(plain, begins=self.spec.begins[seat])
+        if seat in self.spec.prefix and all(t.agent != seat for t in self.env.episode.turns):
+            plain = replace(plain, prefix=self.spec.prefix[seat])
         injected = self.spec.injected.get(seat)
         if injected is None or injected.trained == "hidden":
             return plain

@@ -38,6 +38,12 @@ class Composition(ABC):
         The batch's `reward_BTK` is in float64 and 0 at padding; weight_K holds a factor for each.
         """
 
+    def weighed(
+        self, batch: Batch, weight_K: Tensor, state: Mapping[str, Any]
+    ) -> tuple[Tensor, Mapping[str, Any]]:
+        """Return the weights of what is kept apart, and the state that the next batch is given."""
+        return weight_K, state
+
 
 class AdvantageStep(ABC):
     """Takes an estimate and returns the next one."""

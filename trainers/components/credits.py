@@ -12,7 +12,10 @@ them back.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field
@@ -23,7 +26,7 @@ from coevo.envs.core.errors import ConfigError
 from coevo.trainers.batch import Batch
 from coevo.trainers.components.base import Composition, Credit
 from coevo.trainers.components.critic_credits import Gae, TdCritic, TdTable
-from coevo.trainers.components.mark_credits import Attributed
+from coevo.trainers.components.mark_credits import Attributed, Thoughts
 from coevo.trainers.components.rank_consistency import RankConsistency
 from coevo.trainers.estimate import Estimate, at_turn_ends, on_tokens, on_turns
 from coevo.trainers.tensors import (
@@ -145,8 +148,56 @@ class Tiered(Composition):
         return reward_BT
 
 
+@config
+class Constrained(Decoupled):
+    """Keep K components apart and steer each to a point, by multipliers: A = sum_k lambda_k A_k.
+
+    lambda = tanh(mu) holds J_k = theta_k (`equality`), sigmoid(mu) wants at least theta_k. With J
+    the mean outcome of the batch, mu descends on sum_k lambda_k (J_k - theta_k) before every
+    update. Each of the N components with a point has a baseline of its own; what has no point (the
+    task, or a KL) weighs N - sum lambda. Source: Moskovitz et al. 2023, arXiv 2310.04373.
+
+    >>> batch = _turns(a=[1.0, 0.0], b=[0.0, 0.0])
+    >>> steered = Constrained(points={"a": 0.0}, lr=1.0)
+    >>> weight_K, state = steered.weighed(batch, torch.ones(2, dtype=torch.float64), {})
+    >>> weight_K.round(decimals=4).tolist(), state["constrained/a"]
+    ([-0.4621, 1.4621], -0.5)
+    """
+
+    name: Literal["constrained"] = "constrained"  # type: ignore[assignment]
+    points: Mapping[str, Annotated[float, real()]] = field(default_factory=lambda: {"payoff": 0.5})
+    """Component -> the outcome that it is held to."""
+    form: Literal["equality", "inequality"] = "equality"
+    """Whether a component is pushed down above its point, or only less upwards."""
+    lr: Annotated[float, real(0)] = 0.1
+    momentum: Annotated[float, real(0, below=1)] = 0.1
+
+    def weighed(
+        self, batch: Batch, weight_K: Tensor, state: Mapping[str, Any]
+    ) -> tuple[Tensor, Mapping[str, Any]]:
+        if not batch.real_B.any():
+            return weight_K, state
+        outcome_K = batch.reward_BTK.sum(1)[batch.real_B].mean(0)
+        after, multiplier = dict(state), {}
+        for name, point in self.points.items():
+            key = f"constrained/{name}"
+            mu, speed = float(after.get(key, 0.0)), float(after.get(f"{key}/speed", 0.0))
+            gap = float(outcome_K[batch.component(name)]) - point
+            now = self._multiplier(mu)
+            slope = 1 - now**2 if self.form == "equality" else now * (1 - now)
+            speed = self.momentum * speed + slope * gap
+            after[key], after[f"{key}/speed"] = mu - self.lr * speed, speed
+            multiplier[name] = self._multiplier(mu - self.lr * speed)
+        rest = len(self.points) - sum(multiplier.values())
+        factors = [multiplier.get(name, rest) for name in batch.components]
+        return weight_K * weight_K.new_tensor(factors), after
+
+    def _multiplier(self, mu: float) -> float:
+        return math.tanh(mu) if self.form == "equality" else 0.5 + 0.5 * math.tanh(mu / 2)
+
+
 AnyComposition = Annotated[
-    WeightedSum | Decoupled | Gated | Tiered | RankConsistency, choice(Composition)
+    WeightedSum | Decoupled | Gated | Tiered | Constrained | RankConsistency, choice(Composition)
 ]
 
 
@@ -349,5 +400,6 @@ def _reached(score_T: list[float], k: int) -> float:
 
 
 AnyCredit = Annotated[
-    Outcome | ToGo | Gae | TdCritic | TdTable | Ads | MarsCode | Attributed, choice(Credit)
+    Outcome | ToGo | Gae | TdCritic | TdTable | Ads | MarsCode | Attributed | Thoughts,
+    choice(Credit),
 ]

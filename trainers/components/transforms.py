@@ -305,14 +305,41 @@ class Sharpen(Transform):
     by: str = "group"
 
     def __call__(self, e: Estimate) -> Estimate:
-        mask_BS = e.batch.token_mask_BS
-        logp_BS = torch.where(mask_BS, wide(e.batch.joined(e.batch.logp_start_CL(self.name))), 0.0)
-        tokens_B = wide(mask_BS).sum(1)
-        s_B = logp_BS.sum(1) / tokens_B.clamp(min=1.0)
-        mean_B = group_stats(s_B, e.batch.key_B(self.by), wide(tokens_B > 0)).mean
+        s_B, mean_B = _mean_logp(e, self.by, self.name)
         novel_B = (self.lam * (1.0 - (s_B - mean_B).clamp(-_MOST, _MOST).exp())).clamp(min=0.0)
         bonus = torch.minimum(e.aligned("row", novel_B), self.kap * e.y)
         return e.to(torch.where(e.y > 0, e.y + bonus, e.y))
+
+
+@config
+class EntropyReshape(Transform):
+    """Weigh trajectories by how sure they are: A (1 + (mean H - H_i) / mean H), at least 0.
+
+    H is the entropy of a trajectory's tokens, estimated by the mean of -log p of those that were
+    sampled; its mean is that of the group. Source: ETTRL, arXiv 2508.11356 (EAR).
+
+    >>> logp_CL = torch.tensor([[-0.5], [-1.5]])
+    >>> e = Estimate.of([[1.0], [-1.0]], "row", logp_old_CL=logp_CL)
+    >>> EntropyReshape()(e).y.tolist()
+    [1.5, -0.5]
+    """
+
+    name: Literal["entropy_reshape"] = "entropy_reshape"
+    by: str = "group"
+
+    def __call__(self, e: Estimate) -> Estimate:
+        s_B, mean_B = _mean_logp(e, self.by, self.name)
+        factor_B = torch.where(mean_B < 0, 2 - s_B / mean_B.clamp(max=-1e-12), 1.0)
+        return e.to(e.y * e.aligned("row", factor_B.clamp(min=0.0)))
+
+
+def _mean_logp(e: Estimate, by: str, option: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean log-probability of every trajectory's tokens, and that of its group."""
+    mask_BS = e.batch.token_mask_BS
+    logp_BS = torch.where(mask_BS, wide(e.batch.joined(e.batch.logp_start_CL(option))), 0.0)
+    tokens_B = wide(mask_BS).sum(1)
+    s_B = logp_BS.sum(1) / tokens_B.clamp(min=1.0)
+    return s_B, group_stats(s_B, e.batch.key_B(by), wide(tokens_B > 0)).mean
 
 
 @config
@@ -507,6 +534,7 @@ AnyTransform = Annotated[
     | ShareSet
     | PairGate
     | Sharpen
+    | EntropyReshape
     | BlendGlobal
     | AddTree
     | GrpoFallback

@@ -13,6 +13,7 @@ import numpy as np
 
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.rewards import Judges, Rewards, ScoreContext, Scores
 from coevo.trainers.judges import question as q
 from coevo.trainers.judges.reward_model import AskingModule, last_turns
@@ -34,6 +35,8 @@ class _Inquiry:
     questions: list[q.Question] = field(default_factory=list)
     readers: list[Callable[[str], list[Opinion]]] = field(default_factory=list)
     about: list[tuple[Place, ...]] = field(default_factory=list)
+    rubrics: Mapping[str, str] = field(default_factory=dict)
+    """Task -> what its pairs are judged by."""
     settled: list[Opinion] = field(default_factory=list)
     """What needs no question: equal replies tie."""
 
@@ -56,6 +59,9 @@ class Judge(AskingModule):
     preferred to the others of its task, each pair asked in both orders, so that which stands first
     gains nothing. `groupwise`: its mean rank in orders of up to `size` replies of its task, 1 for
     the best. Equal replies of a pair tie and are not asked about.
+
+    Pairs may be judged by rubrics that another role writes (`rubric_by`); the judge rejects those
+    that mislead it. Source: C2, arXiv 2604.13618.
     """
 
     name: Literal["judge"] = "judge"
@@ -68,9 +74,25 @@ class Judge(AskingModule):
     """Replies that are put in order at once."""
     of: Literal["all", "unverified"] = "all"
     """Which replies are judged: all, or those that no verifier has judged."""
+    rubric_by: str = ""
+    """Role that writes a rubric for each task, by which its pairs are judged; empty for none."""
+    rubrics: tuple[str, ...] = ()
+    """What that role may choose from; empty lets it write any text."""
+    critical: bool = True
+    """Whether the judge is asked first if a rubric helps; it judges without one that it rejects."""
     on_failure: Literal["raise", "tie", "drop"] = "drop"
     """What an answer that cannot be read does: it ends the run, it counts as a tie (1/2), or it
     counts for nothing, so that a reply without any other answer has no valid reward."""
+
+    def __post_init__(self) -> None:
+        if self.rubric_by and self.how != "pairwise":
+            raise ConfigError(
+                f"rubric_by={self.rubric_by!r} needs how='pairwise', not {self.how!r}"
+            )
+
+    @property
+    def roles_asked(self) -> tuple[str, ...]:
+        return (self.role, self.rubric_by) if self.rubric_by else (self.role,)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -82,6 +104,8 @@ class Judge(AskingModule):
         at = [(i, k) for i, k in at if self._counts(episodes[i].turns[k])]
         rng = np.random.default_rng([context.seed, context.step, 11])
         inquiry = _Inquiry(episodes, at, rng)
+        if self.rubric_by:
+            inquiry.rubrics = self._written([q.asked_of(inquiry.turn(p)) for p in at], judges)
         ways = {"pointwise": self._points, "pairwise": self._pairs, "groupwise": self._orders}
         ways[self.how](inquiry)
         opinions = self._opinions(inquiry, judges)
@@ -97,6 +121,21 @@ class Judge(AskingModule):
 
     def _counts(self, turn: Turn) -> bool:
         return self.of == "all" or turn.verified is None
+
+    def _written(self, tasks: Sequence[str], judges: Judges) -> Mapping[str, str]:
+        """Return a rubric for each task; none for those that the judge rejects."""
+        every = list(dict.fromkeys(tasks))
+        wanted = [q.rubric_for(task, self.rubrics) for task in every]
+        said = judges.ask(self.rubric_by, wanted)
+        found = {t: turn.move or "" for t, turn in zip(every, said, strict=True) if turn.move}
+        if not self.critical:
+            return found
+        verdicts = judges.ask(self.role, [q.helps(task, text) for task, text in found.items()])
+        return {
+            task: text
+            for (task, text), verdict in zip(found.items(), verdicts, strict=True)
+            if verdict.move == q.YES
+        }
 
     def _opinions(self, inquiry: _Inquiry, judges: Judges) -> Mapping[Place, list[float]]:
         found: dict[Place, list[float]] = {}
@@ -137,9 +176,10 @@ class Judge(AskingModule):
                     inquiry.settled += [(p, 0.5) for p in pair] * (2 * self.samples)
                     continue
                 for one, other in (pair, pair[::-1]):
-                    words = [q.answer_of(turns[p]) for p in (one, other)]
+                    first, second = (q.answer_of(turns[p]) for p in (one, other))
                     both = (one, other)
-                    asked = q.pairwise(q.asked_of(turns[one]), *words)
+                    task = q.asked_of(turns[one])
+                    asked = q.pairwise(task, first, second, rubric=inquiry.rubrics.get(task, ""))
                     inquiry.add(asked, both, partial(_opinions_of, both, (q.FIRST, q.SECOND)))
 
     def _orders(self, inquiry: _Inquiry) -> None:

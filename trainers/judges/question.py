@@ -20,6 +20,8 @@ from coevo.envs.core.quoting import quote, quote_line
 Kind = Literal["pointwise", "pairwise", "groupwise", "other"]
 YES, NO = "yes", "no"
 FIRST, SECOND = "first", "second"
+POINTS = 7
+"""Most points of an answer beside another."""
 MOST = 4
 """Most replies that are put in order at once: the orders of more are too many to list."""
 
@@ -84,10 +86,32 @@ def pointwise(task: str, answer: str, target: str = "") -> Question:
     return Question(_chat(text), (YES, NO), "pointwise", target)
 
 
-def pairwise(task: str, one: str, other: str, target: str = "") -> Question:
-    """Ask which of two answers is better."""
-    text = f"{_task(task)}\nFirst: {quote_line(one)}\nSecond: {quote_line(other)}\nWhich is better?"
+def pairwise(task: str, one: str, other: str, target: str = "", rubric: str = "") -> Question:
+    """Ask which of two answers is better, by a rubric where one is given."""
+    shown = f"First: {quote_line(one)}\nSecond: {quote_line(other)}"
+    by = f"\nRubric:\n{quote(rubric)}" if rubric else ""
+    text = f"{_task(task)}{by}\n{shown}\nWhich is better?"
     return Question(_chat(text), (FIRST, SECOND), "pairwise", target)
+
+
+def rubric_for(task: str, rubrics: Sequence[str] = ()) -> Question:
+    """Ask for a rubric by which answers to a task can be compared."""
+    text = f"{_task(task)}\nWrite a rubric to compare answers to this task."
+    return Question(_chat(text), tuple(rubrics))
+
+
+def helps(task: str, rubric: str) -> Question:
+    """Ask whether a rubric helps to compare answers to a task."""
+    text = f"{_task(task)}\nRubric:\n{quote(rubric)}\nDoes this rubric help to compare answers?"
+    return Question(_chat(text), (YES, NO))
+
+
+def versus(task: str, one: str, other: str) -> Question:
+    """Ask for the points of two answers."""
+    shown = f"First: {quote_line(one)}\nSecond: {quote_line(other)}"
+    text = f"{_task(task)}\n{shown}\nPoints of the first and of the second, 0 to {POINTS} each?"
+    both = itertools.product(range(POINTS + 1), repeat=2)
+    return Question(_chat(text), tuple(f"{a} {b}" for a, b in both))
 
 
 def groupwise(task: str, answers: Sequence[str], worth: Sequence[float] = ()) -> Question:

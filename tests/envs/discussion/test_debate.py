@@ -241,3 +241,27 @@ def test_the_right_answer_is_noted_for_reward_models_and_shown_to_no_seat():
     assert {turn.notes["reference"] for turn in env.episode.turns} == {"SECRET"}
     for seat in env.possible_agents:
         assert "SECRET" not in str(env.chat(seat)) + str(env.infos[seat])
+
+
+def test_debaters_are_asked_in_other_words():
+    env = make("coevo/debate-v0", agents=2, wordings=4, prompt_style="terse")
+    drawn = set()
+    for seed in range(12):
+        env.reset(seed=seed)
+        question = env.task.question
+        worded = {question.reworded(k).question: k for k in range(4)}
+        asked = [
+            env.chat(seat)[-1]["content"].removeprefix("Debate: ").removesuffix(" Reply [answer].")
+            for seat in env.possible_agents
+        ]
+        drawn |= {tuple(worded[text] for text in asked)}
+        assert asked[0] != asked[1]
+    assert len(drawn) > 4
+
+
+def test_wordings_must_be_there():
+    with pytest.raises(ConfigError, match="at least the number of debaters, 3"):
+        make("coevo/debate-v0", wordings=2)
+    env = make("coevo/debate-v0", agents=2, wordings=9)
+    with pytest.raises(ConfigError, match="has 3 paraphrases, asked for number 4"):
+        env.reset(seed=0)

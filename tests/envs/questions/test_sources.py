@@ -30,6 +30,21 @@ def mine(tmp_path):
     return path
 
 
+def test_a_line_may_have_paraphrases(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    line = {**MINE[0], "paraphrases": ["Rome is the capital of?<|end|>"]}
+    path.write_text(json.dumps(line), encoding="utf-8")
+    question = questions({"name": "jsonl", "path": str(path)}).item(0)
+    other = question.reworded(1)
+    assert other.in_full == "Question:\n| Rome is the capital of?‹|end|›"
+    assert other.answer == question.answer and question.reworded(0) == question
+    with pytest.raises(ConfigError, match="has 1 paraphrases, asked for number 2"):
+        question.reworded(2)
+    path.write_text(json.dumps({**line, "paraphrases": "one"}), encoding="utf-8")
+    with pytest.raises(DataError, match="must be a list of texts"):
+        questions({"name": "jsonl", "path": str(path)})
+
+
 @pytest.fixture
 def source(request, mine):
     spec = request.param

@@ -92,7 +92,10 @@ batches = seeds.map(lambda seed: Drawn(seed).batch())
 episodes = seeds.map(lambda seed: Drawn(seed).episode())
 texts = st.text(max_size=12) | st.sampled_from([*NASTY, *CHARACTERS, "solver", "own", "task"])
 NAMES = sorted(
-    n for n in REWARDS.keys() - {"weighted_sum", "gated", "formula"} if not REWARDS[n]().roles_asked
+    name
+    for name, kind in REWARDS.items()
+    if kind.__module__.startswith("coevo.envs.")
+    and name not in ("weighted_sum", "gated", "formula")
 )
 SPECS = [
     *NAMES,
@@ -103,6 +106,7 @@ SPECS = [
     {"name": "quality", "alpha": 3, "roles": ["solver", "judge"]},
     {"name": "majority", "over": "episode", "weights": "consistency", "least": 1},
     {"name": "majority", "ties": "first", "last_only": True},
+    {"name": "majority", "label": "others", "least": 1},
     {"name": "token_cost", "payer": "team"},
     {"name": "length_penalty", "unit": "characters", "free": 0, "span": 3},
     {"name": "interaction", "ablate": "scoring"},

@@ -165,3 +165,18 @@ def test_the_order_of_a_batch_does_not_matter(answers, weights, last_only, rando
 def test_it_refuses_what_makes_no_sense(params):
     with pytest.raises(ConfigError, match=next(iter(params))):
         reward("majority", **params)
+
+
+def test_the_votes_on_other_wordings_may_be_the_label():
+    """Co-Reward: 7 7 8 is said to one wording, 8 8 7 to the other; each is the other's label."""
+
+    def asked(words, answer, seat):
+        made = turn(answer, seat)
+        made.seen = ({"role": "user", "content": words},)
+        return made
+
+    pairs = [("7", "8"), ("7", "8"), ("8", "7")]
+    plays = [play(asked("a?", a, SEATS[0]), asked("b?", b, SEATS[1])) for a, b in pairs]
+    assert paid(reward("majority", label="others"), *plays) == [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    assert paid(reward("majority", label="same"), *plays) == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    assert paid(reward("majority"), *plays) == [[0.5, 0.5]] * 3

@@ -24,6 +24,7 @@ READY = {
     "gated": {"high": ("payoff", "format")},
     "tiered": {},
     "rank_consistency": {"local": "progress"},
+    "constrained": {"points": {"format": 0.05}},
 }
 
 
@@ -95,7 +96,9 @@ def test_no_composer_makes_a_nan_or_reads_padding(name, rewards, padded, dtype):
     assert after.reward_BTK.shape == (*parts.mask_BT.shape, len(after.components))
 
 
-@pytest.mark.parametrize("name", sorted(set(components(AnyComposition)) - {"decoupled"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(components(AnyComposition)) - {"decoupled", "constrained"})
+)
 def test_composers_leave_one_component_and_no_weights(name):
     after = run(name, make([[1.0, 0.1, 0.1, 0.1], [0.0, 0.1, 0.1, 0.1]]), **READY[name])
     assert (after.components, after.weights) == (("reward",), {})
@@ -315,3 +318,25 @@ def test_who_agrees_with_the_outcome_has_more_of_it():
 
 def test_equal_outcomes_say_nothing_of_a_seat():
     assert weighed([AGREES, REVERSED], (1.0, 1.0, 1.0, 1.0)) == pytest.approx([0.5, 0.5])
+
+
+# ---- Constrained -------------------------------------------------------------------------------
+
+
+def test_multipliers_descend_until_the_points_are_met():
+    """By hand: J = (.75, .5), theta = .5: mu_a = -.1 * .25 and mu_b stays 0; the rest weighs 2."""
+    parts = make([[1.0, 0.5, 0.0], [0.5, 0.5, 0.0]], names=("a", "b", "payoff"))
+    mask, turn_of = parts.mask_BT, torch.zeros(2, 1, dtype=torch.long)
+    batch = Batch.from_rewards(parts.reward_BTK, parts.components, mask, turn_of, {})
+    compose = read(AnyComposition, {"name": "constrained", "points": {"a": 0.5, "b": 0.5}})
+    weight_K, state = compose.weighed(batch, torch.ones(3, dtype=torch.float64), {})
+    down = math.tanh(-0.025)
+    assert weight_K.tolist() == pytest.approx([down, 0.0, 2 - down])
+    weight_K, state = compose.weighed(batch, torch.ones(3, dtype=torch.float64), state)
+    slope = 0.1 * 0.25 + (1 - down**2) * 0.25
+    assert float(weight_K[0]) == pytest.approx(math.tanh(-0.025 - 0.1 * slope))
+    lenient = read(
+        AnyComposition, {"name": "constrained", "points": {"a": 1}, "form": "inequality"}
+    )
+    weight_K, _ = lenient.weighed(batch, torch.ones(3, dtype=torch.float64), {})
+    assert float(weight_K[0]) == pytest.approx(1 / (1 + math.exp(-0.1 * 0.25 * 0.25)))
