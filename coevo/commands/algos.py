@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -157,8 +158,9 @@ def _list(*, as_json: bool) -> int:
     )
     rows = [(a.name, _lines(a), a.status, source(a)) for a in configs]
     screen.table(f"{len(rows)} algorithms", columns, rows)
+    having = Counter(config.status for config in configs)
     for word, meaning in STATUS.items():
-        screen.say(f"{word}: {meaning}")
+        screen.say(f"{word} ({having[word]}): {meaning}")
     return 0
 
 

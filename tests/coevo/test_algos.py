@@ -52,7 +52,8 @@ def test_the_list_names_everything(listing):
         advantage, *loss = in_short(record)
         assert advantage in text and " | ".join(loss) in text
         assert ", ".join(record.variants) in text
-    assert all(f"{word}: {meaning}" in listing for word, meaning in STATUS.items())
+    counted = [(word, statuses.count(word), meaning) for word, meaning in STATUS.items()]
+    assert all(f"{word} ({count}): {meaning}" in listing for word, count, meaning in counted)
 
 
 def test_json_has_every_setting_of_every_record(cli):
