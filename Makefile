@@ -41,7 +41,8 @@ quickstart-real: smollm2
 	$(BIN)/coevo train mars --env $(KUHN) --model $(OUT)/taught $(GAME) --budget 12m \
 		--set sampling.guided=choice collect.episodes=1024 collect.group_size=32 \
 		'advantage.baseline={name: group_mean, by: group+agent}' \
-		optim.lr=1e-5 optim.final_lr=0.3 optim.epochs=3 optim.beta1=0.5 magnet.decay=0.9 \
+		optim.lr=1e-5 optim.epochs=3 optim.beta1=0.5 magnet.decay=0.9 \
+		'schedules={optim.rate: {name: linear, to: 0.3}}' \
 		'loss.regularise=[{name: magnet_kl, coef: 0.1}, {name: entropy, coef: 0.3}]' \
 		probe_every=20 --eval-games 16 --out $(OUT)/trained
 
