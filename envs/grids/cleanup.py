@@ -182,6 +182,10 @@ class Cleanup(GridWorld[CleanupConfig]):
     def facts(self, i: int) -> list[int]:
         return [*super().facts(i), round(100 * self.dirt)]
 
+    @property
+    def largest(self) -> list[int]:
+        return [*super().largest, 100]
+
     def in_words(self, facts: Mapping[str, int]) -> str:
         return f"{super().in_words(facts)} The river is {facts['percent of waste']} percent waste."
 

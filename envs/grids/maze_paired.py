@@ -35,7 +35,7 @@ from coevo.envs.core.parsing import answer
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.grids.maps import MAZES, rows_of
 from coevo.envs.grids.routes import first_step, path_length
-from coevo.envs.grids.world import TURNS, Cell, GridConfig, GridWorld, Planes
+from coevo.envs.grids.world import TURNS, Array, Cell, GridConfig, GridWorld
 
 DESIGNER, WALKERS = "designer_0", ("protagonist_0", "antagonist_0")
 NOTHING, FORWARD = "nothing", "forward"
@@ -185,31 +185,32 @@ class MazePaired(GridWorld[MazePairedConfig]):
     @property
     def array_space(self) -> spaces.Box:
         kinds = len(self.ground) + 1 + len(self.fact_names) + 1
-        return spaces.Box(0, 255, (kinds, *self.frame), np.uint8)
+        return spaces.Box(0, 1, (kinds, *self.frame), np.float32)
 
     @property
     def state_space(self) -> spaces.Box:
-        return spaces.Box(0, 255, self.state_array().shape, np.uint8)
+        rows, columns = (n - 2 * self.pad for n in self.chart.shape)
+        return spaces.Box(0, 1, (len(self.ground) + 3, rows, columns), np.float32)
 
-    def array(self, seat: str) -> Planes:
+    def array(self, seat: str) -> Array:
         """Return walls, goal and start, then facts and whether this is the designer.
 
         A walker's window is in the first rows and columns; the rest of its planes is empty.
         """
         i, space = self.seats.index(seat), self.array_space
-        made = np.zeros(space.shape, dtype=np.uint8)
+        made = np.zeros(space.shape, dtype=np.float32)
         if i == 0:
             inner = slice(self.pad, -self.pad or None)
             whole_map = self.planes[: len(self.ground), inner, inner]
             made[: len(self.ground), : whole_map.shape[1], : whole_map.shape[2]] = whole_map
             if self.start is not None:
                 made[2, self.start[0] - self.pad, self.start[1] - self.pad] = 1
-            made[3:-1] = np.array([0, 0, 0, 0, min(255, self.items - self.placed)])[:, None, None]
+            made[-2] = 1 - self.placed / self.items
             made[-1] = 1
         elif self.at[i] is not None:
             window = self.window(i, self.planes[: len(self.ground)])
             made[: len(self.ground), : window.shape[1], : window.shape[2]] = window
-            made[3:-1] = np.array(self.facts(i))[:, None, None]
+            made[3:-1] = np.divide(self.facts(i), self.largest)[:, None, None]
         return made
 
     def picture_of(self, seat: str) -> list[str]:
@@ -223,13 +224,13 @@ class MazePaired(GridWorld[MazePairedConfig]):
             letters[c.ahead, c.side] = "@"
         return ["".join(row) for row in letters]
 
-    def state_array(self) -> Planes:
+    def state_array(self) -> Array:
         inner = slice(self.pad, -self.pad or None)
-        seats = np.zeros((3, *self.chart.shape), dtype=np.uint8)
+        seats = np.zeros((3, *self.chart.shape), dtype=np.float32)
         for i, cell in enumerate(self.at):
             if cell is not None:
-                seats[i][cell] = 1 + self.heading[i]
-        made: Planes = np.concatenate([self.planes[: len(self.ground)], seats])[:, inner, inner]
+                seats[i][cell] = (1 + self.heading[i]) / 4
+        made: Array = np.concatenate([self.planes[: len(self.ground)], seats])[:, inner, inner]
         return made
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.grids.picture import paint
-from coevo.envs.grids.world import POINTS, SELF, STAY, STEPS, Cell, GridConfig, GridWorld, Planes
+from coevo.envs.grids.world import POINTS, SELF, STAY, STEPS, Array, Cell, GridConfig, GridWorld
 
 SIGNAL = " and signal"
 DRIFT = 4
@@ -125,7 +125,7 @@ class Ocean(GridWorld[OceanConfig]):
         rows = planes.take(y + near, axis=1, mode="wrap")
         return rows.take(x + near, axis=2, mode="wrap")
 
-    def array(self, seat: str) -> Planes:
+    def array(self, seat: str) -> Array:
         seen, c = super().array(seat), self.config
         plastic, (silent, signalling) = seen[1], (seen[2], seen[3])
         kept = plastic.copy()
@@ -134,14 +134,18 @@ class Ocean(GridWorld[OceanConfig]):
         plastic[near, near] = kept[near, near]
         vessels = int(silent.sum() + signalling.sum())
         if c.hear == "mean" and vessels:
-            seen[-1] = round(100 * int(signalling.sum()) / vessels)
+            seen[-1] = round(100 * int(signalling.sum()) / vessels) / 100
         if c.hear != "each":
-            silent |= signalling
+            silent += signalling
             signalling[:] = 0
         return seen
 
     def facts(self, i: int) -> list[int]:
         return [*super().facts(i), 0]
+
+    @property
+    def largest(self) -> list[int]:
+        return [*super().largest, 100]
 
     def aim(self, i: int) -> str:
         """Go to the plastic that no other is nearer to; signal if plastic is in sight."""

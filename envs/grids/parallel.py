@@ -4,8 +4,8 @@ The same task as in the text environment, driven without chats and records: seat
 `GridWorld.array`, a test compares both plays. `coevo.envs.bridges.arrays` gives the same numbers
 with a record of every episode, more slowly.
 
-Observation   {"observation": planes of bytes, see `coevo.envs.grids.world`; "action_mask": 1 for
-              every action that is legal; a seat that is out may only stay}
+Observation   {"observation": planes of numbers from 0 to 1, see `coevo.envs.grids.world`;
+              "action_mask": 1 for every action that is legal; a seat that is out may only stay}
 Action        Discrete: places in `task.moves`
 State         planes of the whole map
 """

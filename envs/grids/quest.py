@@ -198,9 +198,9 @@ class Quest(Task[QuestConfig]):
 
     @property
     def array_space(self) -> spaces.Box:
-        return spaces.Box(0, 255, (2 * len(ROOMS) + 4 + 3 * len(self.objects) + 2,), np.uint8)
+        return spaces.Box(0, 1, (2 * len(ROOMS) + 4 + 3 * len(self.objects) + 2,), np.float32)
 
-    def array(self, seat: str) -> NDArray[np.uint8]:
+    def array(self, seat: str) -> NDArray[np.float32]:
         """Return the room, its doors, what lies here, is carried or wanted, where, the turns."""
         if self.over:
             return self.no_array()
@@ -212,10 +212,10 @@ class Quest(Task[QuestConfig]):
             *(self.carried == t for t in self.objects),
             *(thing == t for t in self.objects),
             *(self.rooms[room] == name for name in ROOMS),
-            min(255, len(self.errands) - self.done),
-            min(255, self.limit - self.turn),
+            1 - self.done / len(self.errands),
+            1 - self.turn / self.limit,
         ]
-        return np.array(known, dtype=np.uint8)
+        return np.array(known, dtype=np.float32)
 
     def rules(self, seat: str) -> str:
         paid = "when the last one is done" if self.config.reward == "end" else "shared by them"

@@ -29,7 +29,7 @@ from pydantic import Field
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.grids.routes import STEPS, Cell
-from coevo.envs.grids.world import POINTS, SELF, STAY, GridConfig, GridWorld
+from coevo.envs.grids.world import POINTS, SELF, STAY, Array, GridConfig, GridWorld
 
 KINDS = {
     "coin": "A {} pays 1 point and is gone.",
@@ -191,6 +191,10 @@ class RuleWorld(GridWorld[RuleWorldConfig]):
     def facts(self, i: int) -> list[int]:
         return [*super().facts(i), self.now.keys, int(self.now.held)]
 
+    @property
+    def largest(self) -> list[int]:
+        return [*super().largest, self.config.things, 1]
+
     # ---- Prompts -------------------------------------------------------------------------------
 
     def in_words(self, facts: Mapping[str, int]) -> str:
@@ -198,7 +202,7 @@ class RuleWorld(GridWorld[RuleWorldConfig]):
         held = " Your next move does nothing." if facts["held"] else ""
         return f"{super().in_words(facts)} {keys}{held}"
 
-    def near(self, array: NDArray[np.uint8], most: int = 2) -> str:
+    def near(self, array: Array, most: int = 2) -> str:
         """Return the nearest things in words, by their letters."""
         said = super().near(array, most)
         for kind, letter in zip(self.ground, self.letters, strict=True):

@@ -24,6 +24,8 @@ from coevo.envs.grids.picture import paint
 from coevo.envs.grids.routes import STEPS, Cell, first_step
 
 Planes = NDArray[np.uint8]
+Array = NDArray[np.float32]
+"""What a seat sees as numbers from 0 to 1."""
 
 HEADINGS = ("north", "east", "south", "west")
 COMPASS = np.eye(4, dtype=int).tolist()
@@ -36,8 +38,6 @@ WALKS = {"forward": 0, "right": 1, "back": 2, "left": 3}
 """Moves to a next cell, as quarter turns from the own heading; the heading stays."""
 TURNS = {"turn left": 3, "turn right": 1}
 STAY = "stay"
-LARGEST_FACT = 255
-"""Facts are bytes of the array."""
 SELF = "@"
 
 
@@ -281,30 +281,35 @@ class GridWorld(Task[G]):
     def array_space(self) -> spaces.Box:
         c = self.config
         kinds = len(self.ground) + len(self.others) + len(self.fact_names)
-        return spaces.Box(0, 255, (kinds, c.ahead + c.behind + 1, 2 * c.side + 1), np.uint8)
+        return spaces.Box(0, 1, (kinds, c.ahead + c.behind + 1, 2 * c.side + 1), np.float32)
 
     @property
     def state_space(self) -> spaces.Box:
         rows, columns = (n - 2 * self.pad for n in self.chart.shape)
         kinds = len(self.ground) + len(self.seats) + 1
-        return spaces.Box(0, 255, (kinds, rows, columns), np.uint8)
+        return spaces.Box(0, 1, (kinds, rows, columns), np.float32)
 
     def facts(self, i: int) -> list[int]:
-        """Return what a seat knows beside its window, by `fact_names`: whole numbers up to 255."""
-        left = min(self.config.steps - self.step, LARGEST_FACT)
+        """Return what a seat knows beside its window, by `fact_names`: whole numbers from 0 on."""
+        left = self.config.steps - self.step
         return [*COMPASS[self.heading[i]], left] if self.compass else [left]
 
-    def array(self, seat: str) -> Planes:
+    @property
+    def largest(self) -> list[int]:
+        """The largest number of each fact, by which arrays divide it."""
+        return [1, 1, 1, 1, self.config.steps] if self.compass else [self.config.steps]
+
+    def array(self, seat: str) -> Array:
         """Return planes of ground, of others by heading as the seat sees it, and of facts."""
         i = self.seats.index(seat)
         c, facts = self.config, self.facts(i)
         ground, kinds = len(self.ground), len(self.ground) + len(self.others)
         shape = (kinds + len(facts), c.ahead + c.behind + 1, 2 * c.side + 1)
-        seen = np.zeros(shape, dtype=np.uint8)
+        seen = np.zeros(shape, dtype=np.float32)
         if self.at[i] is not None:
             seen[:kinds] = self.window(i, self.shown)[self.order[self.heading[i]]]
             seen[ground:kinds, c.ahead, c.side] = 0  # itself
-        seen[kinds:] = np.array(facts, dtype=np.uint8)[:, None, None]
+        seen[kinds:] = np.divide(facts, self.largest)[:, None, None]
         return seen
 
     def window(self, i: int, planes: NDArray[Any]) -> NDArray[Any]:
@@ -328,17 +333,17 @@ class GridWorld(Task[G]):
                 self._shown[1:k, self._shown[k] > 0] = 0
         return self._shown
 
-    def state_array(self) -> Planes:
+    def state_array(self) -> Array:
         """Return planes of the whole map: ground, a plane per seat with its heading, steps left."""
         inner = np.s_[self.pad : -self.pad or None, self.pad : -self.pad or None]
-        seats = np.zeros((len(self.seats) + 1, *self.chart.shape), dtype=np.uint8)
+        seats = np.zeros((len(self.seats) + 1, *self.chart.shape), dtype=np.float32)
         for i, cell in enumerate(self.at):
             if cell is not None:
-                seats[i][cell] = 1 + self.heading[i]
-        seats[-1] = min(self.config.steps - self.step, LARGEST_FACT)
+                seats[i][cell] = (1 + self.heading[i]) / len(self.others)
+        seats[-1] = 1 - self.step / self.config.steps
         return np.concatenate([self.planes[: len(self.ground)], seats])[:, inner[0], inner[1]]
 
-    def lines(self, array: Planes) -> list[str]:
+    def lines(self, array: Array) -> list[str]:
         """Return the window of an array as rows of letters; the seat is in it, facing up."""
         letters = np.full(array.shape[1:], ".")
         for k, letter in enumerate(self.letters + self.others):
@@ -346,22 +351,24 @@ class GridWorld(Task[G]):
         letters[self.config.ahead, self.config.side] = SELF
         return ["".join(row) for row in letters]
 
-    def encoded(self, lines: Sequence[str], facts: Mapping[str, int]) -> Planes:
+    def encoded(self, lines: Sequence[str], facts: Mapping[str, int]) -> Array:
         """Return the array that rows of letters and facts stand for, the inverse of `lines`."""
         kinds = len(self.letters) + len(self.others)
         letters = np.array([list(line) for line in lines])
-        made = np.empty(self.array_space.shape, dtype=np.uint8)
+        made = np.empty(self.array_space.shape, dtype=np.float32)
         for k, letter in enumerate(self.letters + self.others):
             made[k] = letters == letter
-        made[kinds:] = np.array([facts[name] for name in self.fact_names])[:, None, None]
+        known = [facts[name] for name in self.fact_names]
+        made[kinds:] = np.divide(known, self.largest)[:, None, None]
         return made
 
-    def facts_in(self, array: Planes) -> dict[str, int]:
+    def facts_in(self, array: Array) -> dict[str, int]:
         """Return the facts of an array."""
         first = len(self.ground) + len(self.others)
-        return {name: int(array[first + k, 0, 0]) for k, name in enumerate(self.fact_names)}
+        values = array[first:, 0, 0] * self.largest
+        return dict(zip(self.fact_names, map(round, values.tolist()), strict=True))
 
-    def nearest(self, array: Planes, most: int = 2) -> dict[str, list[Cell]]:
+    def nearest(self, array: Array, most: int = 2) -> dict[str, list[Cell]]:
         """Return the nearest things in a window by kind, as rows down and columns to the right."""
         c = self.config
         found: dict[str, list[Cell]] = {}
@@ -418,7 +425,7 @@ class GridWorld(Task[G]):
             return said
         return f"You face {next(name for name in HEADINGS if facts[name])}. {said}"
 
-    def near(self, array: Planes, most: int = 2) -> str:
+    def near(self, array: Array, most: int = 2) -> str:
         """Return the nearest things in words."""
         found, names = self.nearest(array, most), SIDES if self.compass else POINTS
         said = [

@@ -133,7 +133,7 @@ def test_a_beam_sends_the_first_one_it_meets_out_for_a_while():
     do(task, "beam", "stay", "stay")
     assert (cell(task, 1), cell(task, 2)) == (None, (1, 5))
     assert task.to_move() == ("gatherer_0", "gatherer_2")
-    assert set(task.array("gatherer_1")[: len(task.ground) + 4].ravel()) == {0}
+    assert set(task.array("gatherer_1")[: len(task.ground) + 4].ravel()) == {0.0}
     task.play({"gatherer_0": "stay", "gatherer_2": "stay"})
     assert cell(task, 1) is None
     task.play({"gatherer_0": "stay", "gatherer_2": "stay"})
