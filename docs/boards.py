@@ -284,7 +284,7 @@ def dice(state: str) -> Drawing:
 
 GROUND = {"#": "rock", "~": "sea", "w": "sea"}
 """Letter of a kind of ground -> what its cell is drawn as; others are floor."""
-THINGS = {"a": "apple", "w": "waste", "p": "waste", "G": "goal"}
+THINGS = {"a": "apple", "w": "waste", "p": "waste", "G": "goal", "*": "key"}
 KINDS = "cgtbdkhfmsx"
 """Letters of things that are shown as letters."""
 """Letter -> the disc upon a cell."""
@@ -303,13 +303,15 @@ def grid(state: str) -> Drawing:
                 shapes.append(disc(x + CELL / 2, y + CELL / 2, THINGS[letter], 5.5))
             elif letter in KINDS:
                 shapes.append(text(x + CELL / 2, y + CELL / 2, letter))
-    found = re.findall(r"^\S+_(\d+): row (\d+), column (\d+)(?:, faces (\w+))?", state, re.M)
-    for number, y, x, faces in found:
-        shapes.append(seat(int(x), int(y), int(number), faces))
+    place = re.compile(r"(?:row (\d+), column (\d+)(?:, faces (\w+))?)?")
+    for number, said in enumerate(re.findall(r"^\S+_\d+: (.*)", state, re.M)):
+        y, x, faces = place.match(said).groups()
+        if y is not None:
+            shapes.append(seat(int(x), int(y), number, faces))
     return len(rows[0]) * CELL, len(rows) * CELL, shapes
 
 
-def seat(x: int, y: int, number: int, faces: str) -> str:
+def seat(x: int, y: int, number: int, faces: str | None) -> str:
     """Return an arrowhead, or a square where seats face nowhere."""
     middle, kind = (x * CELL + CELL / 2, y * CELL + CELL / 2), f"seat s{number % 5}"
     if not faces:

@@ -18,10 +18,21 @@ COLOURS = {
     "plastic": (232, 150, 48),
     "water": (132, 186, 214),
     "goal": (62, 152, 84),
+    "coin": (236, 192, 52),
+    "gem": (44, 168, 190),
+    "trap": (150, 30, 40),
+    "bomb": (40, 40, 44),
+    "dust": (196, 190, 178),
+    "key": (224, 176, 32),
+    "chest": (140, 92, 48),
+    "fruit": (232, 96, 60),
+    "mud": (150, 126, 92),
+    "spring": (150, 104, 190),
+    "crate": (198, 164, 112),
 }
 """Kind of ground -> its colour; others are drawn grey."""
-ROUND = ("apple", "waste", "plastic", "goal")
-"""Kinds that are things upon a floor, drawn as discs."""
+FULL = ("wall", "rock", "river", "water", "mud", "crate", "chest")
+"""Kinds that fill their cell; others are things upon a floor, drawn as discs."""
 SEATS = ((46, 92, 170), (214, 120, 28), (122, 62, 150), (24, 140, 128), (190, 50, 110))
 
 _ROW, _COLUMN = (np.indices((TILE, TILE)) - (TILE - 1) / 2) / (TILE / 2)
@@ -51,7 +62,7 @@ def paint(
     for kind, plane in zip(kinds, ground, strict=True):
         for y, x in np.argwhere(plane):
             tile = _tile(made, int(y), int(x))
-            tile[_DISC if kind in ROUND else slice(None)] = COLOURS.get(kind, (160, 160, 160))
+            tile[slice(None) if kind in FULL else _DISC] = COLOURS.get(kind, (160, 160, 160))
     for i, (y, x), heading in seats:
         shape = _SQUARE if heading is None else np.rot90(_ARROW, -heading)
         _tile(made, y, x)[shape] = SEATS[i % len(SEATS)]

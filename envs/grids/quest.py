@@ -246,7 +246,11 @@ class Quest(Task[QuestConfig]):
         return f"{self._in_words()} {self.limit - self.turn} left. Moves: {moves}. Answer [move]"
 
     def draw(self) -> str:
-        rows = [" ".join("#" if wall else "." for wall in row) for row in self.walls.tolist()]
+        letters = np.where(self.walls, "#", ".")
+        for lying in self.place.values():
+            if lying is not None:
+                letters[lying] = "*"
+        rows = [" ".join(row) for row in letters]
         lies = [
             f"{name}: {', '.join(t for t in self.objects if self.place[t] == cell) or 'empty'}"
             for cell, name in self.rooms.items()
@@ -262,7 +266,7 @@ class Quest(Task[QuestConfig]):
         for lies in self.place.values():
             if lies is not None:
                 things[lies] = 1
-        return paint(("wall", "goal"), np.stack([self.walls, things]), [(0, self.here, None)])
+        return paint(("wall", "key"), np.stack([self.walls, things]), [(0, self.here, None)])
 
 
 def _walls_and_rooms(
