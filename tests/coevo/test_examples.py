@@ -4,7 +4,7 @@ from coevo.benchmarks.usage import Usage
 from coevo.commands.algos import in_short, settings, source
 from coevo.commands.arguments import flag
 from coevo.commands.compare import _amount
-from coevo.commands.evaluate import between, drawn, span, usage_line
+from coevo.commands.evaluated import between, drawn, span, usage_line
 from coevo.commands.extras import extra_of
 from coevo.commands.formula import _line, readable
 from coevo.commands.players import names, sampling_changes
