@@ -144,6 +144,7 @@ def estimate(config: AdvantageConfig, batch: Batch, state: State | None = None) 
             level="turn",
             reward_BT=reward[..., k] if apart else reward,
             penalty_BS=_penalty(config.kl_in_reward, batch),
+            component=batch.components[k] if apart else "",
             reward_weights=config.reward_weights,
             weights=config.weights,
             ddof=config.ddof,

@@ -54,6 +54,8 @@ class Estimate:
     """Composed reward of every turn; 0 at padding."""
     penalty_BS: Tensor | None = None
     """Cost of every token, beta * (logp_old - logp_ref); None without KL in the reward."""
+    component: str = ""
+    """Which reward it is of, where rewards are kept apart."""
     reward_weights: Mapping[str, float] = field(default_factory=dict)
     """Factor of every reward component; 1 where not given."""
     weights: Weights = "row"

@@ -67,7 +67,7 @@ KUHN_GIVES_NONE = {
     "gtalign": {"rewards": ({"name": "won"},)},
     **{
         name: {"rewards": ({"name": "won"},), "collect.component": "won"}
-        for name in ("rlccf", "co_reward", "evol_rl", "vpl", "polar", "ettrl")
+        for name in ("rlccf", "co_reward", "evol_rl", "vpl", "polar", "ettrl", "c2")
     },
     "spark": {"rewards": ({"name": "won"},)},
     "urpo": {"rewards": ({"name": "won"},)},

@@ -58,6 +58,7 @@ OUTCOMES = {
     "arena_rl": GRPO,
     "vpl": GRPO,
     "polar": GRPO,
+    "c2": GRPO,
     "dapo": GRPO,
     "gspo": GRPO,
     "gmpo": GRPO,

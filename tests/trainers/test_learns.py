@@ -47,7 +47,7 @@ TASK = {
     # nor replies that are judged, or texts of users and policies
     **{
         name: {"rewards": (), "advantage.reward_weights": {}, "collect.component": "payoff"}
-        for name in ("arena_rl", "co_reward", "ettrl", "evol_rl", "polar", "vpl")
+        for name in ("arena_rl", "c2", "co_reward", "ettrl", "evol_rl", "polar", "vpl")
     },
     "oni": {"rewards": (), "advantage.reward_weights": {}},
     # a game has no levels of difficulty

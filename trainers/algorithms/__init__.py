@@ -24,7 +24,7 @@ GROUPS = {
     "Curricula": "eva scaler craft_gui qwen_long scaling_inter mpts seele a2fm",
     "Credit inside an episode": "gigpo salt tree_grpo ads agent_evolver tp_grpo",
     "Rewards": "spa g_ra ssl toolrl semantic co_reward evol_rl ettrl exploration_bonus",
-    "Rewards and judges that learn": "cooper spark urpo arena_rl vpl oni constrained_rlhf polar",
+    "Rewards and judges that learn": "cooper spark urpo arena_rl vpl oni constrained_rlhf polar c2",
     "Comparisons and demonstrations": (
         "spo sppo dno rpo upo ipo simpo optima seagent evocua sft rejection_sampling agent_evol "
         "on_policy_distillation agent_rlvr"

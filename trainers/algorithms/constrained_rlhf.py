@@ -2,11 +2,12 @@
 
 Each reward has a proxy point; multipliers weigh the advantages so that the mean of each reward
 stays there, pushing it down where it is above (`equality`), or letting go of it (variant
-`inequality`). Each reward has a baseline of its own.
+`inequality`). Each reward has a baseline of its own, the mean of its group; in the variant `values`
+a table of values of its own, for tasks whose states come back.
 
-The points are given: `--set advantage.compose.points.format=0.05`. Left out: a value head for each
-reward (baselines are means of groups), and the search for points by Nelder-Mead over runs. A KL is
-a term of the loss, so that its weight does not move with the multipliers.
+The points are given: `--set advantage.compose.points.format=0.05`. Left out: value heads on a
+model, and the search for points by Nelder-Mead over runs. A KL is a term of the loss, so that its
+weight does not move with the multipliers.
 """
 
 from coevo.trainers import parts as p
@@ -31,5 +32,8 @@ ALGORITHM = p.Algorithm(
         "advantage.compose.points": p.Published("intent .44, METEOR .238", CODE),
         "optim.lr": p.Published(1e-6, CODE, p.SMALL),
     },
-    variants={"inequality": {"advantage.compose.form": "inequality"}},
+    variants={
+        "inequality": {"advantage.compose.form": "inequality"},
+        "values": {"advantage.credit": p.TdTable(), "advantage.baseline": p.NoBaseline()},
+    },
 )

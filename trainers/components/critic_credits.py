@@ -173,8 +173,10 @@ class TdTable(Credit):
     lam = 1 is the return less the value. For games that are small enough for states to come back,
     such as tic-tac-toe: a turn is then judged by what it leads to, and not by what either player
     does later. Nothing needs a baseline: use `no_baseline`.
+    Rewards that are kept apart have a table each.
     Source: TD(lambda), Sutton & Barto 2018, chapters 6 and 12, with V as a table.
-    State: `td_table/<agent>/<state>`, one value each.
+    State: `td_table/<agent>/<state>`, one value each, with the component before the agent where
+    there are several.
 
     Raises:
         ConfigError: The batch has no state_BT.
@@ -187,14 +189,13 @@ class TdTable(Credit):
     [[0.5, 0.5]]
     """
 
-    of_one_reward = True
     name: Literal["td_table"] = "td_table"
     gamma: Annotated[float, real(0, 1)] = 1.0
     lam: Annotated[float, real(0, 1)] = 0.0
     rate: Annotated[float, real(0, 1)] = 0.2
 
     def __call__(self, e: Estimate) -> Estimate:
-        mask_BT, names_BT = e.batch.turn_mask_BT, _names(e.batch)
+        mask_BT, names_BT = e.batch.turn_mask_BT, _names(e)
         known = dict(e.state)
         value_BT = torch.tensor(
             [[known.get(name, 0.0) for name in row] for row in names_BT], dtype=torch.float64
@@ -204,12 +205,13 @@ class TdTable(Credit):
         return e.to(a_BT, state=known)
 
 
-def _names(batch: Batch) -> list[list[str]]:
-    """Name the state of every turn: who was to move, and what it saw."""
-    state_BT = batch.needed("state_BT", "td_table")
-    agents = batch.key_of("agent").tolist()
+def _names(e: Estimate) -> list[list[str]]:
+    """Name the state of every turn: which reward, who was to move, and what it saw."""
+    state_BT = e.batch.needed("state_BT", "td_table")
+    agents = e.batch.key_of("agent").tolist()
+    table = f"td_table/{e.component}" if e.component else "td_table"
     return [
-        [f"td_table/{agent}/{state}" for state in row]
+        [f"{table}/{agent}/{state}" for state in row]
         for agent, row in zip(agents, state_BT.tolist(), strict=True)
     ]
 

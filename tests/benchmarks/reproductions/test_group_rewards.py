@@ -10,6 +10,7 @@ from coevo.benchmarks.reproductions.claims import (
     evol_rl_routes,
     oni_messages,
     polar_chains,
+    ssl_tiers,
     thought_marks,
     vpl_users,
 )
@@ -105,3 +106,12 @@ def test_users_reverse_one_feature():
     for user, sign in ((0, -1), (1, 1)):
         drawn = vpl_users.pairs(user, 20, rng, only=vpl_users.CONTESTED)
         assert (drawn[:, 0, 0] == sign).all() and (drawn[:, 0, 1:] == drawn[:, 1, 1:]).all()
+
+
+def test_a_click_is_graded_by_its_distance_and_paid_if_it_hits():
+    targets = ssl_tiers._targets(0)
+    for place, paid in ((targets[0], 1.0), (0, 0.0)):
+        env = played("coevo/clicks-v0", place, targets=targets[:1])
+        near = 1 - abs(place - targets[0]) / (ssl_tiers.PLACES - 1)
+        assert env.episode.turns[0].notes["near"] == near
+        assert env.episode.total("player_0", "payoff") == paid

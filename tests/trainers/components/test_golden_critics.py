@@ -10,10 +10,12 @@ from coevo.trainers.advantage import AdvantageConfig, advantages, estimate
 from coevo.trainers.batch import Batch
 from coevo.trainers.components import (
     Ads,
+    Decoupled,
     Gae,
     NoBaseline,
     NoNormalisation,
     TdCritic,
+    TdTable,
     ads_gamma,
 )
 from coevo.trainers.components.critic_credits import gae_recursion
@@ -180,3 +182,21 @@ def test_ads_scores_the_batch_with_the_discount_that_it_had_before():
 def test_ads_refuses(credit, state, message):
     with pytest.raises((ConfigError, UnknownNameError), match=message):
         estimate(replace(RAW, credit=credit()), Batch.from_lists([[1.0]]), state)
+
+
+def test_rewards_kept_apart_have_a_table_of_values_each():
+    """Two rewards, one turn: each state value moves by half of its own reward, and is taken off."""
+    reward_BTK = torch.tensor([[[1.0, 4.0]]], dtype=torch.float64)
+    mask_BT = torch.ones(1, 1, dtype=torch.bool)
+    made = Batch.from_rewards(reward_BTK, ("a", "b"), mask_BT, mask_BT.long() - 1, {})
+    batch = replace(made, state_BT=torch.tensor([[7]]))
+    config = AdvantageConfig(
+        compose=Decoupled(),
+        credit=TdTable(rate=0.5),
+        baseline=NoBaseline(),
+        normalise=NoNormalisation(),
+    )
+    first = estimate(config, batch)
+    assert first.state == {"td_table/a/0/7": 0.5, "td_table/b/0/7": 2.0}
+    assert first.y.tolist() == [[5.0]]
+    assert estimate(config, batch, first.state).y.tolist() == [[2.5]]
