@@ -8,7 +8,7 @@ Action        text ending in a move: [forward], [back], [left], [right], [turn l
 Reward        1 for each apple
 Ends          after `steps`
 Options       see the arguments; map: small, large, or rows of one's own
-References    mean return of a seat by default: random 2.45, greedy experts 6.7, careful ones 7.8
+References    mean return of a seat by default: random 2.28, greedy experts 6.7, careful ones 7.4
 
 The commons of Perolat et al. (arXiv 1707.06600): the chance that an apple grows on an empty place
 depends on the apples within two cells. `regrowth` has the rates of Melting Pot, for long episodes,

@@ -276,7 +276,8 @@ class MazePaired(GridWorld[MazePairedConfig]):
         }
 
     def info(self, seat: str) -> dict[str, Any]:
-        return {"window": self.picture_of(seat)}
+        facts = {"placed": self.placed} if seat == DESIGNER else self._facts_of(seat)
+        return {"window": self.picture_of(seat), "facts": facts}
 
     # ---- Prompts -------------------------------------------------------------------------------
 

@@ -217,6 +217,16 @@ class Quest(Task[QuestConfig]):
         ]
         return np.array(known, dtype=np.float32)
 
+    def info(self, seat: str) -> dict[str, Any]:
+        thing, room = self.errands[self.done]
+        return {
+            "room": self.rooms[self.here],
+            "here": [t for t in self.objects if self.place[t] == self.here],
+            "carried": self.carried,
+            "errand": [thing, self.rooms[room]],
+            "turns_left": self.limit - self.turn,
+        }
+
     def rules(self, seat: str) -> str:
         paid = "when the last one is done" if self.config.reward == "end" else "shared by them"
         return (
