@@ -30,6 +30,8 @@ class Inside:
     """What the environment's expert might reply here, by skill; it reads the state."""
     task: str
     """Name of the task in the record, the same in every process; it may tell the seed."""
+    fork: Callable[[], TextEnv]
+    """Returns a copy of the environment as it is, to be played to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def request_of(
 
     `rng` is that of the episode for an insider (`Agent.insider`), else the agent's (`sealed_rng`).
     """
-    known = Inside(functools.partial(env.expert, seat), env.episode.task) if inside else None
+    expert, fork = functools.partial(env.expert, seat), functools.partial(copy.deepcopy, env)
+    known = Inside(expert, env.episode.task, fork) if inside else None
     info = env.info(seat)
     return Request(seat, env.chat(seat), info, rng, conversation, inside=known)
 

@@ -18,6 +18,7 @@ from coevo.agents.strategies.conventions import ConventionAgent
 from coevo.agents.strategies.expert import ExpertAgent
 from coevo.agents.strategies.grid_players import GRID_PLAYERS
 from coevo.agents.strategies.iterated import LEARNERS, STRATEGIES, drawn_memory_one
+from coevo.agents.strategies.mcts import Mcts
 from coevo.agents.strategies.memory import MemoryFollower
 from coevo.agents.strategies.norms import NormFollower
 from coevo.agents.strategies.oracle import OracleAgent
@@ -39,11 +40,13 @@ SCRIPTED: dict[str, Callable[[], Agent]] = {
     "norm_follower": NormFollower,
     **GRID_PLAYERS,
     "memory_follower": MemoryFollower,
+    "mcts": Mcts,
     "saboteur": Saboteur,
 }
 WITH_ARGUMENT: dict[str, tuple[str, Callable[[str], Agent]]] = {
     "expert": ("SKILL", lambda skill: ExpertAgent(float(skill))),
     "memory_one": ("NUMBER", drawn_memory_one),
+    "mcts": ("EXPANSIONS", lambda expansions: Mcts(int(expansions))),
     "convention": ("RANK", lambda rank: ConventionAgent(int(rank))),
     "program": ("FILE.py", ProgramAgent),
 }

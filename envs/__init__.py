@@ -153,6 +153,9 @@ _add("games.trade_comm", "cooperative", "say a word each, then swap what only ea
      SELF_PLAY, random=1 / 81, oracle=1.0,
      source="random: exact expectation; oracle: every swap agreed")
 
+_add("games.make24", "cooperative", "join four numbers in three steps to get 24", SELF_PLAY,
+     random=0.008847622082271207, oracle=1.0,
+     source="exact: random, even steps over all deals; oracle, every deal can be solved", seats=1)
 _add("words.bulls_and_cows", "competitive",
      "hide a code of three different letters; find it by few guesses", VS_RANDOM, random=0.0,
      oracle=0.5305490803380617,

@@ -85,6 +85,7 @@ ANOTHER_AIM = {
     "essa",
     "evocua",
     "on_policy_distillation",
+    "rstar",
     "sft",
     "value_augmented",
 }

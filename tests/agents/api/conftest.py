@@ -130,7 +130,7 @@ def request(*contents: str, task: str = "seed-1") -> Request:
     roles = ("user", "assistant")
     chat = tuple({"role": roles[i % 2], "content": c} for i, c in enumerate(contents))
     info = {"legal_actions": ["pass", "bet"]}
-    inside = Inside(lambda skill: None, task)
+    inside = Inside(lambda skill: None, task, lambda: None)
     return Request("player_0", chat, info, np.random.default_rng(0), inside=inside)
 
 

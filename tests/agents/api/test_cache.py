@@ -117,7 +117,7 @@ agent = ApiAgent(ApiSettings(
 ))
 def request(i):
     chat = ({"role": "user", "content": f"chat {i % 5}"},)
-    inside = Inside(lambda skill: None, "seed-1")
+    inside = Inside(lambda skill: None, "seed-1", lambda: None)
     return Request("p", chat, {}, np.random.default_rng(0), inside=inside)
 replies = agent.act([request(i) for i in range(40)])
 print("\\n".join(r.text for r in replies))
