@@ -181,12 +181,12 @@ class Debate(QuestionTask[DebateConfig]):
         return f"{told}\n\n{again}" if told else again
 
     def terse(self, seat: str) -> str:
-        asked, how = self._asked[seat].in_short, "move" if self.config.listed else "answer"
+        asked, how = self._asked[seat].in_short, "[move]" if self.config.listed else self.mark
         if not self._rounds:
-            return f"Debate: {asked} Reply [{how}]."
+            return f"Debate: {asked} Reply {how}."
         own = shown(self._rounds[-1][seat].answer)
         others = ", ".join(shown(turn.answer) for turn in self._quotes[seat]) or "none"
-        return f"Debate: {asked} You: {own}. Others: {others}. Reply [{how}]."
+        return f"Debate: {asked} You: {own}. Others: {others}. Reply {how}."
 
     def draw(self) -> str:
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]

@@ -133,7 +133,7 @@ class ModeratedDebate(QuestionTask[ModeratedDebateConfig]):
     def terse(self, seat: str) -> str:
         sides = [t for t in self.said if t.agent != JUDGE][-2:]
         heard = " ".join(f"{t.role.capitalize()}: {shown(t.answer)}." for t in sides)
-        how = f"[answer] or [{CONTINUE}]" if seat == JUDGE and not self.last else "[answer]"
+        how = f"{self.mark} or [{CONTINUE}]" if seat == JUDGE and not self.last else self.mark
         told = f"{self.question.in_short} {heard}".strip()
         return f"You are {seat}. {told} Reply {how}."
 

@@ -105,7 +105,7 @@ class PeerReview(QuestionTask[PeerReviewConfig]):
     def _step(self, role: str) -> Stage[list[int]]:
         """Let every agent say one thing; return the places of their replies."""
         before = len(self.turns)
-        yield All(self.seats, phase=role, form=form(role, self._scored))
+        yield All(self.seats, phase=role, form=form(role, self._scored, self.question))
         yield Pay(dict.fromkeys(self.seats, 0.0))
         last = {turn.agent: i for i, turn in enumerate(self.turns) if i >= before}
         return [last[seat] for seat in self.seats]

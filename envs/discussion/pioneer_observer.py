@@ -77,8 +77,8 @@ class PioneerObserver(QuestionTask[QuestionConfig]):
 
     def terse(self, seat: str) -> str:
         seen = f" Pioneer: {shown(self.said[0] or None)}." if seat == OBSERVER else ""
-        how = "move" if self.question.choices else "answer"
-        return f"Answer: {self.question.in_short}{seen} Reply [{how}]."
+        how = "[move]" if self.question.choices else self.mark
+        return f"Answer: {self.question.in_short}{seen} Reply {how}."
 
     def draw(self) -> str:
         lines = [f"Question: {self.question.question} (answer: {self.question.answer})"]

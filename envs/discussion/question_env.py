@@ -25,6 +25,7 @@ PROTOCOL_TAGS = frozenset({"answer", "verify", "score", "search", "information"}
 """Tags that mean something in some task here; an agent may use its own role's only."""
 ANSWER_FORM = r"Put the final answer in \boxed{} or, as the last thing, in square brackets."
 CODE_FORM = "Put the whole program in one block between lines of three backticks."
+CODE_MARK = "a block of code"
 SHORT = 60
 """Characters of an answer that a terse prompt shows."""
 
@@ -95,6 +96,11 @@ class QuestionTask(ProtocolTask[C]):
     def form_of_answer(self) -> str:
         """Return in a sentence how to give any text as an answer."""
         return CODE_FORM if self.question.kind == "code" else ANSWER_FORM
+
+    @property
+    def mark(self) -> str:
+        """Return how to give any text as an answer in a terse prompt."""
+        return CODE_MARK if self.question.kind == "code" else "[answer]"
 
     @property
     def answer_form(self) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.quoting import quote, quote_line
+from coevo.envs.discussion.question_env import CODE_FORM, CODE_MARK
 from coevo.envs.discussion.review_marks import without_mark
 from coevo.envs.questions import Question
 
@@ -36,7 +37,7 @@ def _solve(seen: Discussion, scored: bool) -> str:
         "Discussion of the last round:\n"
         + ("\n\n".join(items) or "(nothing was said yet)")
         + "\n\nSolve the question. Take from the discussion what holds, and do not repeat its "
-        f"mistakes. Explain your steps shortly. {form('solver', scored)}"
+        f"mistakes. Explain your steps shortly. {form('solver', scored, seen.question)}"
     )
 
 
@@ -44,7 +45,8 @@ def _evaluate(seen: Discussion, scored: bool) -> str:
     return (
         f"{_judged(seen)}\n\nReview this solution. Look for mistakes in its steps and in its final "
         "answer, and do not agree out of politeness: name every flaw that you can show and say "
-        f"why it is one. Do not write a solution of your own. {form('evaluator', scored)}".rstrip()
+        "why it is one. Do not write a solution of your own. "
+        f"{form('evaluator', scored, seen.question)}".rstrip()
     )
 
 
@@ -59,14 +61,15 @@ def _score(seen: Discussion, scored: bool) -> str:
         "3: it is fully correct, and no flaw that was named holds.\n"
         "2: it has small real flaws, but its final answer stands.\n"
         "1: a flaw is fatal, and the final answer is wrong.\n"
-        f"{form('scorer', scored)}"
+        f"{form('scorer', scored, seen.question)}"
     )
 
 
-def form(role: str, scored: bool) -> str:
+def form(role: str, scored: bool, question: Question) -> str:
     """Say how the reply to a request is read; nothing where any text will do."""
+    code = question.kind == "code"
     return {
-        "solver": "Put your final answer in \\boxed{}.",
+        "solver": CODE_FORM if code else "Put your final answer in \\boxed{}.",
         "evaluator": ""
         if scored
         else "End with your vote on the final answer: <verdict>right</verdict> or "
@@ -103,7 +106,7 @@ def terse_prompt(role: str, seen: Discussion, scored: bool) -> str:
     if role == "solver":
         said = ", ".join(_short(*pair) for pair in seen.shown)
         before = f" Said before: {said}" if said else ""
-        return f"Solve: {asked}{before} [answer]"
+        return f"Solve: {asked}{before} {CODE_MARK if seen.question.kind == 'code' else '[answer]'}"
     solution, evaluations = seen.shown[0]
     if role == "evaluator":
         return f"Review: {asked} Solution: {_brief(solution)} [right] or [wrong]"

@@ -140,12 +140,12 @@ class SequentialTeam(QuestionTask[SequentialTeamConfig]):
         tried = ", ".join(shown(said or None) for said in self._acted)
         now = self.said[self.round * len(self.seats) :]
         heard = ", ".join(shown(said or None) for said in now)
-        how = "move" if self.question.choices else "answer"
+        how = "[move]" if self.question.choices else self.mark
         return (
             f"Team: {asked}"
             + (f" Incorrect: {tried}." if tried else "")
             + (f" Before you: {heard}." if heard else "")
-            + f" Reply [{how}]."
+            + f" Reply {how}."
         )
 
     def draw(self) -> str:

@@ -162,11 +162,11 @@ class SolverVerifier(QuestionTask[SolverVerifierConfig]):
     def terse(self, seat: str) -> str:
         asked, number = self.question.in_short, len(self._solutions)
         if seat == SOLVER and not number:
-            return f"Solve: {asked} Reply [answer]."
+            return f"Solve: {asked} Reply {self.mark}."
         said = shown(self.turns[self._solutions[-1]].answer)
         if seat == SOLVER:
             how = "Rejected" if self._rejected else "Not approved"
-            return f"Solve: {asked} {how}: {said}. Reply [answer]."
+            return f"Solve: {asked} {how}: {said}. Reply {self.mark}."
         return f"Verify: {asked} Solver: {said}. Reply [{APPROVE}] or [{REJECT}]."
 
     def draw(self) -> str:

@@ -258,6 +258,19 @@ def test_the_last_block_of_code_is_the_answer(reply, program):
     assert final_answer(reply, "code") == program
 
 
+TEAMS = ["debate", "solver_verifier", "moderated_debate", "pioneer_observer", "sequential_team"]
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+@pytest.mark.parametrize("name", [*TEAMS, "peer_review"])
+def test_every_team_asks_for_a_block_of_code(double, name, style):
+    env = make(f"coevo/{name}-v0", questions=double, prompt_style=style)
+    env.reset(seed=0)
+    said = " ".join(message["content"] for message in env.chat(env.agent_selection))
+    assert ("three backticks" if style == "full" else "a block of code") in said
+    assert "boxed" not in said and "[answer]" not in said
+
+
 # ---- Published files -----------------------------------------------------------------------------
 
 
