@@ -84,7 +84,7 @@ class PredictedTasks(Curriculum):
 
     def _predicted(self, tasks: Sequence[Proposal]) -> list[tuple[float, float]]:
         """Return mean and deviation of the risk of every task, from those of its environment."""
-        out = []
+        out: list[tuple[int, tuple[float, float]]] = []
         for id in dict.fromkeys(p.env for p in tasks):
             known = [(x, r) for env, x, r in self.seen if env == id] or [([0.0], 0.5)]
             x_KF = np.array([x for x, _ in known])
@@ -147,7 +147,8 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
     >>> rank_correlation([1.0, 2.0, 3.0], [0.1, 0.9, 0.3])
     0.5
     """
+    from scipy.stats import spearmanr  # slow to import, and rarely needed
+
     if len({*one}) < 2 or len({*other}) < 2:
         return 0.0
-    ranks = [np.argsort(np.argsort(x)) for x in (one, other)]
-    return round(float(np.corrcoef(*ranks)[0, 1]), 12)
+    return float(spearmanr(one, other).statistic)
