@@ -11,7 +11,7 @@ QUICK := $(VENV)/.quickstart
 FULL := $(VENV)/.installed
 REAL := $(VENV)/.smollm2
 
-.PHONY: help quickstart quickstart-real smollm2 test test-vllm gpu-report lint browser docs faults soak
+.PHONY: help quickstart quickstart-real smollm2 test test-vllm gpu-report lint tools docs faults soak
 
 help:
 	@echo "make quickstart   train on Kuhn poker for four minutes and compare before and after"
@@ -49,7 +49,7 @@ quickstart-real: smollm2
 smollm2: $(REAL)
 	$(BIN)/coevo fetch smollm2
 
-test: lint browser docs
+test: lint tools docs
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
 # In an environment that has vLLM (docs/tutorials/engines.md), outside of the default tests.
@@ -66,14 +66,14 @@ lint: $(FULL)
 	$(BIN)/mypy -p coevo
 	cd .typecheck && ../$(BIN)/lint-imports --config ../pyproject.toml --cache-dir ../.import_linter_cache --no-logo
 
-# The report page is tested in Chromium. Without one, and without the right to install one, those
-# tests are skipped and say so.
-browser:
-	@command -v chromium >/dev/null || { \
+# The report page is tested in Chromium, programs in bubblewrap. Without them, and without the right to
+# install them, those tests are skipped and say so.
+tools:
+	@command -v chromium >/dev/null && command -v bwrap >/dev/null || { \
 		test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-			&& echo "Installing Chromium for the tests of the report page" \
-			&& { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null; \
-	} || echo "No Chromium: tests of the report page are skipped"
+			&& echo "Installing Chromium and bubblewrap for the tests that need them" \
+			&& { apt-get update && apt-get install -y --no-install-recommends chromium bubblewrap; } >/dev/null; \
+	} || echo "No Chromium or no bubblewrap: tests that need them are skipped"
 
 # Faults that are injected into whole runs, and generated command lines; SEED chooses them.
 faults: $(FULL)
