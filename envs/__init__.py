@@ -401,4 +401,6 @@ for _module, _name, _of in (
 ):  # not listed: what can be made depends on packages that are not ours
     _add(f"bridges.{_module}", "mixed", f"any {_of} (name=...), generic text", name=_name,
          seats=1 if _name == "gymnasium" else 2, suites=(), listed=False)
+_add("bridges.dreamed", "cooperative", "what random play of another environment (of=...) has shown",
+     suites=(), seats=1, listed=False)
 # fmt: on

@@ -9,7 +9,7 @@ steps and what it gives to later ones, so that a cycle that cannot work is refus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -92,6 +92,13 @@ class UpdateContext:
     def rate(self) -> float:
         """Factor on the learning rates."""
         return self.algorithm.optim.rate_at(self.step)
+
+    def weigh(self, weights: Mapping[str, float]) -> None:
+        """Let the steps of this update that come now weigh reward components by these numbers."""
+        made: Any = self.algorithm  # the protocol does not say that it is a dataclass
+        known = self.algorithm.advantage.reward_weights
+        advantage = replace(self.algorithm.advantage, reward_weights={**known, **weights})
+        self.algorithm = replace(made, advantage=advantage)
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Log metrics of the advantages and the update, which a cycle may compute twice."""

@@ -103,5 +103,6 @@ from coevo.trainers.steps.texts import (
     RewriteText,
     WeighArtifacts,
 )
+from coevo.trainers.steps.trace_front import TraceFront
 from coevo.trainers.steps.tune_rewards import TuneRewards
 from coevo.trainers.steps.writers import Distil

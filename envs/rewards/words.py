@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -22,6 +24,18 @@ def words(text: str) -> list[str]:
     ['i', 'bet', 'again']
     """
     return _WORD.findall(text.casefold())
+
+
+def likeness(one: str, other: str) -> float:
+    """Return the cosine of the counts of words of two texts; 0 where one has none.
+
+    >>> likeness("open the door", "Open the DOOR!"), likeness("open", "shut")
+    (1.0, 0.0)
+    """
+    bags = [Counter(words(text)) for text in (one, other)]
+    lengths = [math.sqrt(sum(n * n for n in bag.values())) for bag in bags]
+    shared = sum(n * bags[1][word] for word, n in bags[0].items())
+    return round(shared / math.prod(lengths), 12) if all(lengths) else 0.0
 
 
 def pieces(text: str, most: int) -> list[str]:

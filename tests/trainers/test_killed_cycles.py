@@ -138,6 +138,19 @@ given = TrainConfig(algorithm=made, model="table", steps=4, **world)
         {"module": "coevo.trainers.steps", "owner": "SolveMeta", "method": "__call__"},
         (2, 3),  # the newest past self has played the others, and is not saved
     ),
+    "c_morl": (
+        """
+from coevo.benchmarks.reproductions.claims import c_morl_treasure as it
+maker = lambda: it.CLAIM.world.maker(0)
+small = {"updates": 2, "tasks": 4, "preferences": [[1.0, 0.0]]}
+small = {f"cycle.trace_front.{k}": v for k, v in small.items()}
+made = algorithm("c_morl", None, {**it.CLAIM.changes, "collect.episodes": 4, **small})
+world = {"env": it.Treasure.env_id, "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="table", steps=5, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "TraceFront", "method": "__call__"},
+        (3, 1),  # the next policy has begun, and it has learnt nothing
+    ),
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.rewards.words import words
+from coevo.envs.rewards.words import likeness
 from coevo.trainers.archive.archive import Artifact
 
 
@@ -78,14 +76,6 @@ class Nearest:
         mixed = rng.permutation(len(artifacts))
         ranked = sorted(mixed, key=lambda i: -near[i])[: self.among]
         return Softmax(tau=self.tau)([artifacts[i] for i in ranked], rng)
-
-
-def likeness(one: str, other: str) -> float:
-    """Return the cosine of the counts of words of two texts; 0 where one has none."""
-    bags = [Counter(words(text)) for text in (one, other)]
-    lengths = [math.sqrt(sum(n * n for n in bag.values())) for bag in bags]
-    shared = sum(n * bags[1][word] for word, n in bags[0].items())
-    return shared / math.prod(lengths) if all(lengths) else 0.0
 
 
 @config

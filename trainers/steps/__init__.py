@@ -41,6 +41,7 @@ from coevo.trainers.steps.texts import (
     RewriteText,
     WeighArtifacts,
 )
+from coevo.trainers.steps.trace_front import TraceFront
 from coevo.trainers.steps.tune_rewards import TuneRewards
 
 Unconditional = (
@@ -66,6 +67,7 @@ Unconditional = (
     | EvolveTexts
     | InnerRun
     | TuneRewards
+    | TraceFront
     | SampleGeneration
     | QuestionJudge
     | SolveMeta

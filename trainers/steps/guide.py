@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from coevo.agents.load import load_agent
+from coevo.envs.core.chat import Chat
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.quoting import quote_line
@@ -67,7 +68,7 @@ class Advise(Asking):
             players = {} if written.failure else group.specs[0].players
             yield {s: written.text for s, p in players.items() if p in ctx.population.learners}
 
-    def asked(self, tried: tuple[float, Episode]) -> tuple[Mapping[str, str], ...]:
+    def asked(self, tried: tuple[float, Episode]) -> Chat:
         return instruction_chat(
             "You advise a player whose attempt at a task has failed. Reply with advice for the "
             f"next attempt alone, in at most {self.longest} characters.",

@@ -102,8 +102,8 @@ class SolveMeta(Step):
             first, second = (_payoff(ctx, episodes, first=x) for x in (True, False))
             if a is b:
                 first = second = (first + second) / 2
-            ctx.archive.evaluate(a.id, **{b.id: first})
-            ctx.archive.evaluate(b.id, **{a.id: second})
+            ctx.archive.evaluate(a.id, "", **{b.id: first})
+            ctx.archive.evaluate(b.id, "", **{a.id: second})
 
     def _weigh(self, pool: Pool, those: Sequence[Artifact]) -> None:
         payoff_NN = np.array([[a.stats[b.id] for b in those] for a in those])

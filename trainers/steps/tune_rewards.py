@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -45,11 +44,8 @@ class TuneRewards(Trial):
         newest = self._newest(ctx)
         if ctx.step % self.every == 0:
             newest = self._moved(ctx, newest)
-        weights = {**ctx.algorithm.advantage.reward_weights, **newest.payload}
-        made: Any = ctx.algorithm  # the protocol does not say that it is a dataclass
-        advantage = replace(ctx.algorithm.advantage, reward_weights=weights)
-        ctx.algorithm = replace(made, advantage=advantage)
-        ctx.metrics |= {f"weight/{c}": weights[c] for c in self.components}
+        ctx.weigh(newest.payload)
+        ctx.metrics |= {f"weight/{c}": newest.payload[c] for c in self.components}
 
     def _newest(self, ctx: UpdateContext) -> Artifact:
         """Return the weights of now, those of the configuration at first."""
@@ -78,7 +74,7 @@ class TuneRewards(Trial):
             for c, w in parent.payload.items()
         }
         parent.weight = float(np.mean(list(fitness.values())))
-        ctx.archive.evaluate(parent.id, **{f"slope/{c}": s for c, s in slopes.items()})
+        ctx.archive.evaluate(parent.id, "", **{f"slope/{c}": s for c, s in slopes.items()})
         made = ctx.archive.propose("formula", moved, parents=[parent.id], step=ctx.step)
         ctx.archive.prune([parent.id], ctx.step)
         ctx.metrics["inner/fitness"] = parent.weight
