@@ -55,9 +55,8 @@ class _Numbers:
         return {"observation": self._known(seat), "action_mask": mask}
 
     def _known(self, seat: str) -> np.ndarray:
-        env = self.env
-        over = env.terminations.get(seat, True) or env.truncations.get(seat, True)
-        return self.task.no_array() if over else self.task.array(seat)
+        ended = self.env.terminations.get(seat, True)  # what is cut off has a value
+        return self.task.no_array() if ended else self.task.array(seat)
 
     def state(self) -> np.ndarray:
         """Return the whole state; zeros at the end."""

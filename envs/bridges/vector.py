@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium import spaces
 
 from coevo.envs.core.env import TextEnv
-from coevo.envs.core.episode import Episode
+from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.opponents import opponent
 from coevo.envs.core.parsing import answer
@@ -163,7 +163,8 @@ class VectorView(SeatView[np.ndarray, np.int64]):
         self._say(reply_of(self.task, seat, action) or illegal_reply(action), by.name)
 
     def _observation(self) -> np.ndarray:
-        return self.task.array(self.seat) if not self._over else self.task.no_array()
+        ended = self._over and self.env.episode.stop is not StopReason.TURN_LIMIT
+        return self.task.no_array() if ended else self.task.array(self.seat)
 
     def _info(self) -> dict[str, Any]:
         task = self.env.infos[self.seat]["task_id"]

@@ -225,10 +225,10 @@ def test_an_illegal_action_of_an_opponent_is_the_opponents():
 def test_no_legal_move_is_called_like_an_illegal_reply():
     env = make(TIC_TAC_TOE, illegal="forfeit")
     env.reset(seed=0)
-    assert reply_of(env.task, 0, 8) == "[9]"
+    assert reply_of(env.task, "player_0", 8) == "[9]"
     env.step("[9]")
-    assert reply_of(env.task, 1, 8) is None
-    assert legal_mask(env.task, 1).tolist() == [True] * 8 + [False]
+    assert reply_of(env.task, "player_1", 8) is None
+    assert legal_mask(env.task, "player_1").tolist() == [True] * 8 + [False]
     env.step(illegal_reply(8))
     assert env.episode.stop is StopReason.FORFEIT
 
