@@ -36,7 +36,8 @@ from coevo.trainers.advantage import AdvantageConfig
 from coevo.trainers.algorithm import CHEAP, RANGE, SHARES, SMALL, Algorithm, Published
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries, SingularValues
-from coevo.trainers.archive.selection import Deal, Nearest, Softmax
+from coevo.trainers.archive.selectors import Grid, Islands, Novelty, Pareto, Truncation, even
+from coevo.trainers.archive.sharing import Deal, Nearest, Softmax
 from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.trees import Trees
@@ -73,6 +74,7 @@ from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
+from coevo.trainers.steps.genomes import BreedGeneration, SelectGenomes
 from coevo.trainers.steps.guide import Advise, Guide, Solution
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts

@@ -14,7 +14,7 @@ from coevo.trainers.advantage import advantages
 from coevo.trainers.algorithm import OptimConfig
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.archive.injected_texts import InjectedTexts
-from coevo.trainers.archive.selection import Softmax
+from coevo.trainers.archive.sharing import Softmax
 from coevo.trainers.batch import Batch
 from coevo.trainers.build import build
 from coevo.trainers.components import (

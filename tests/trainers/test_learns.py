@@ -77,12 +77,12 @@ def odds(agent):
     return [p[i] for p, i in zip(agent.probabilities(asked), legal, strict=True)]
 
 
-ANOTHER_AIM = {
+GENOMES = {"deep_ga", "essa", "map_elites", "novelty_search"}
+ANOTHER_AIM = GENOMES | {
     "agent_evol",
     "barfi",
     "cultural_evolution",
     "derl",
-    "essa",
     "evocua",
     "on_policy_distillation",
     "rstar",

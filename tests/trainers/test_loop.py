@@ -63,7 +63,14 @@ WORLDS = {
     },
 }
 """Where Kuhn poker lacks the seats, roles, members or levels of a record."""
-NORMLESS = {("essa", "plain_es"), ("cultural_evolution", "fresh")}
+NORMLESS = {
+    ("essa", "plain_es"),
+    ("cultural_evolution", "fresh"),
+    ("deep_ga", "islands"),
+    ("deep_ga", "pareto"),
+    ("novelty_search", "mixed"),
+    ("novelty_search", "learned"),
+}
 """Nothing is differentiated."""
 STILL = {"cultural_evolution", "value_augmented"}
 """Texts evolve, or a critic alone learns; weights of the policy stay."""

@@ -33,7 +33,8 @@ GROUPS = {
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
         "two_level self_redteam gtalign comam"
     ),
-    "Outer loops": "barfi c_morl complementary cultural_evolution derl essa inspo mpo psro",
+    "Outer loops": "barfi c_morl complementary cultural_evolution derl inspo mpo psro",
+    "Genomes": "essa deep_ga novelty_search map_elites",
 }
 """Families of algorithms as the documentation shows them, and the files of each."""
 ALGORITHMS: dict[str, Algorithm] = {

@@ -30,6 +30,8 @@ class Artifact:
     """Its content, JSON-able; None once it was pruned."""
     parents: tuple[str, ...] = ()
     """Ids of those that it was made from."""
+    of: str = ""
+    """Parameter set that it belongs to, where it is of one."""
     born_at: int = 0
     """Updates done when it was proposed."""
     weight: float = 0.0
@@ -40,6 +42,12 @@ class Artifact:
     """What was measured of it."""
     note: str = ""
     """Why it failed, where it did."""
+    descriptor: tuple[float, ...] = ()
+    """How it behaves, in numbers: grids and novelty compare by it."""
+    objectives: tuple[float, ...] = ()
+    """What it earns, component by component, where no sum of them decides."""
+    island: int = 0
+    """Part of the population that it belongs to, where there are several."""
     pruned_at: int | None = None
     """Updates done when it was given up; None while it lives."""
     tensors: dict[str, Tensor] = field(default_factory=dict, compare=False)
@@ -61,9 +69,16 @@ class Archive:
             raise unknown("artifact", name, self._artifacts)
         return self._artifacts[name]
 
-    def living(self, kind: Kind) -> list[Artifact]:
+    def living(self, kind: Kind, of: str = "") -> list[Artifact]:
         """Return the artifacts of a kind that were not pruned, oldest first."""
-        return [a for a in self._artifacts.values() if a.kind == kind and a.pruned_at is None]
+        return [a for a in self.record(kind, of) if a.pruned_at is None]
+
+    def record(self, kind: Kind, of: str = "") -> list[Artifact]:
+        """Return the artifacts of a kind, pruned ones included, oldest first.
+
+        Those of a parameter set only, where `of` names one.
+        """
+        return [a for a in self._artifacts.values() if a.kind == kind and of in ("", a.of)]
 
     def propose(
         self,
@@ -71,18 +86,24 @@ class Archive:
         payload: Any,
         *,
         parents: Sequence[str] = (),
+        of: str = "",
         step: int = 0,
         weight: float = 0.0,
         tensors: Mapping[str, Tensor] | None = None,
     ) -> Artifact:
         """Add an artifact and return it; its payload is JSON-able, and its parents must be here."""
-        number = sum(a.kind == kind for a in self._artifacts.values())
-        made = Artifact(f"{kind}-{number}", kind, payload, tuple(parents), step, weight)
-        made.tensors = dict(tensors or {})
-        for parent in parents:
+        content = dict(tensors or {})
+        return self.add(
+            Artifact("", kind, payload, tuple(parents), of, step, weight, tensors=content)
+        )
+
+    def add(self, candidate: Artifact) -> Artifact:
+        """Give a candidate an id and keep it; its parents must be here."""
+        for parent in candidate.parents:
             self[parent]
-        self._artifacts[made.id] = made
-        return made
+        candidate.id = f"{candidate.kind}-{len(self.record(candidate.kind))}"
+        self._artifacts[candidate.id] = candidate
+        return candidate
 
     def evaluate(self, name: str, note: str = "", **stats: float) -> None:
         """Note what was measured of an artifact, and why it failed, if it did."""
@@ -190,6 +211,7 @@ def _artifact(entry: Mapping[str, Any]) -> Artifact:
     try:
         made = Artifact(**entry)
         made.parents, made.stats = tuple(made.parents), dict(made.stats)
+        made.descriptor, made.objectives = tuple(made.descriptor), tuple(made.objectives)
         if made.kind not in get_args(Kind):
             raise ConfigError(f"{made.id} is a {made.kind!r}")
     except (TypeError, ValueError) as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -104,6 +105,22 @@ def _decomposed(left: Tensor, right: Tensor | None) -> tuple[Tensor, Tensor, Ten
     p_IR, right_RR = torch.linalg.qr(right.detach().double().cpu().T)
     u_RR, s_R, v_RR = torch.linalg.svd(left_RR @ right_RR.T)
     return q_OR @ u_RR, s_R, v_RR @ p_IR.T
+
+
+def grown(start_D: Tensor, seeds: Sequence[tuple[int, float]]) -> Tensor:
+    """Return the genome that a list of (seed, sigma) stands for: start + sum sigma noise(seed).
+
+    As in Such et al. 2017 (Deep GA, arXiv 1712.06567). The noise comes from a counter-based
+    generator that the seed keys, so that equal lists give equal bits.
+
+    >>> grown(torch.zeros(1), [(7, 0.0)])
+    tensor([0.], dtype=torch.float64)
+    """
+    found_D = start_D.double().clone()
+    for seed, sigma in seeds:
+        draw = np.random.Generator(np.random.Philox(key=seed))
+        found_D += sigma * torch.from_numpy(draw.standard_normal(len(found_D)))
+    return found_D
 
 
 Genome = Annotated[SingularValues | Entries, choice()]

@@ -13,7 +13,7 @@ from coevo.agents.policy import Policy
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.selection import Sharing
+from coevo.trainers.archive.sharing import Sharing
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.collect.rollout import EpisodeSpec
 

@@ -11,6 +11,7 @@ from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
+from coevo.trainers.steps.genomes import BreedGeneration, SelectGenomes
 from coevo.trainers.steps.guide import Guide
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
@@ -72,6 +73,8 @@ Unconditional = (
     | QuestionJudge
     | SolveMeta
     | UpdateGenome
+    | BreedGeneration
+    | SelectGenomes
 )
 """The classes of such steps."""
 UnconditionalStep = Annotated[Unconditional, choice()]
@@ -173,6 +176,6 @@ GIVERS = {
     "reward_pairs": "make_items(certified)",
     "questions": "make_items(questions)",
     "reward_targets": "make_items(verdicts)",
-    "generation": "sample_generation",
+    "generation": "sample_generation or breed_generation",
 }
 """What is given -> by which step."""

@@ -70,14 +70,14 @@ class SampleGeneration(Step):
         count = ctx.algorithm.collect.group_size
         agents: dict[str, Policy] = {}
         points: dict[str, Tensor] = {}
-        seated = ((n, x) for n, x in ctx.learners.items() if n not in ctx.judges.apart)
-        for number, (name, learner) in enumerate(seated):
+        for number, (name, learner) in enumerate(players(ctx)):
             state = self._current(ctx.archive, name, learner, ctx.step).tensors
             entropy = [ctx.seed, ctx.step, number, 7]
             seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
             points[name] = self.by.ask(state, count, torch.Generator().manual_seed(seed))
             for i, genome_D in enumerate(points[name]):
-                agents[f"{name}@{i}"] = self._member(learner, f"{name}@{i}", genome_D, state)
+                whose = f"{name}@{i}"
+                agents[whose] = variant(learner, self.genome, whose, genome_D, state)
         ctx.variation = Generation(agents, points, count)
 
     def _current(self, archive: Archive, name: str, learner: Learner, step: int) -> Artifact:
@@ -86,18 +86,25 @@ class SampleGeneration(Step):
         if found is None:
             fixed = self.genome.begin(learner.model)
             tensors = fixed | self.by.begin(fixed.pop("genome_D"))
-            found = archive.propose("genome", {"of": name}, step=step, tensors=tensors)
+            found = archive.propose("genome", {}, of=name, step=step, tensors=tensors)
         return found
 
-    def _member(
-        self, learner: Learner, name: str, genome_D: Tensor, state: dict[str, Tensor]
-    ) -> Policy:
-        model = frozen_copy(learner.model)
-        trained = {n for n, p in learner.model.named_parameters() if p.requires_grad}
-        for own, parameter in model.named_parameters():
-            parameter.requires_grad_(own in trained)  # which numbers the genome is
-        self.genome.write(model, genome_D, state)
-        return learner.agent.having(model, name)
+
+def players(ctx: UpdateContext) -> list[tuple[str, Learner]]:
+    """Return the learners that play, with their names."""
+    return [(n, x) for n, x in ctx.learners.items() if n not in ctx.judges.apart]
+
+
+def variant(
+    learner: Learner, genome: Genome, name: str, genome_D: Tensor, fixed: Mapping[str, Tensor]
+) -> Policy:
+    """Return the policy of a learner with another genome."""
+    model = frozen_copy(learner.model)
+    trained = {n for n, p in learner.model.named_parameters() if p.requires_grad}
+    for own, parameter in model.named_parameters():
+        parameter.requires_grad_(own in trained)  # which numbers the genome is
+    genome.write(model, genome_D, fixed)
+    return learner.agent.having(model, name)
 
 
 @config
@@ -130,8 +137,9 @@ class UpdateGenome(Step):
             asked.genome.write(learner.model, state["mean_D"], state)
             child = ctx.archive.propose(
                 "genome",
-                {"of": name},
+                {},
                 parents=[parent.id],
+                of=name,
                 step=ctx.step + 1,
                 weight=float(fitness_N.mean()),
                 tensors=state,
@@ -151,20 +159,29 @@ def _fitness(
     episodes: Sequence[Episode], name: str, generation: Generation, weights: Mapping[str, float]
 ) -> Tensor:
     """Return what every member of a policy's generation earned on average, [N]."""
-    found: list[list[float]] = [[] for _ in range(generation.count)]
+    played = by_member(episodes, name, generation.count)
+    found = [[worth(e, seat, weights) for e, seat in own] for own in played]
+    known = [fmean(earned) for earned in found if earned]
+    least = min(known, default=0.0)
+    return torch.tensor([fmean(e) if e else least for e in found], dtype=torch.float64)
+
+
+def by_member(
+    episodes: Sequence[Episode], name: str, count: int
+) -> list[list[tuple[Episode, str]]]:
+    """Return what every member of a policy's generation has played: episodes, and its seat."""
+    found: list[list[tuple[Episode, str]]] = [[] for _ in range(count)]
     for episode in episodes:
         if episode.stop is StopReason.ERROR:
             continue
         for seat, player in {t.agent: t.player for t in episode.turns}.items():
             policy, _, member = player.rpartition("@")
             if policy == name:
-                found[int(member)].append(worth(episode, seat, weights))
-    known = [fmean(earned) for earned in found if earned]
-    least = min(known, default=0.0)
-    return torch.tensor([fmean(e) if e else least for e in found], dtype=torch.float64)
+                found[int(member)].append((episode, seat))
+    return found
 
 
 def newest(archive: Archive, name: str) -> Artifact | None:
     """Return the genome of a learner's last generation."""
-    found = [a for a in archive.living("genome") if a.payload["of"] == name]
+    found = archive.living("genome", name)
     return found[-1] if found else None

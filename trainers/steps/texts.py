@@ -18,7 +18,8 @@ from coevo.trainers.archive.injected_texts import (
     uplift_by_artifact,
     worth_by_artifact,
 )
-from coevo.trainers.archive.selection import Sharing, Softmax, Truncation
+from coevo.trainers.archive.selectors import Truncation
+from coevo.trainers.archive.sharing import Sharing, Softmax
 from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.cycle import Step, UpdateContext

@@ -15,7 +15,7 @@ from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import BANDIT, ReadRows
 from coevo.envs.core.config import assign
 from coevo.trainers.algorithm import Algorithm
-from coevo.trainers.archive.selection import Truncation
+from coevo.trainers.archive.selectors import Truncation
 from coevo.trainers.steps import Collect, InjectText, WeighArtifacts
 
 ARMS, EASY, HARD, UPLIFT = 10, 7, 2, 0.25

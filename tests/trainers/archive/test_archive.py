@@ -8,7 +8,8 @@ import torch
 
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.archive.archive import Archive, Artifact
-from coevo.trainers.archive.selection import Softmax, Truncation
+from coevo.trainers.archive.selectors import Truncation
+from coevo.trainers.archive.sharing import Softmax
 
 
 @pytest.fixture

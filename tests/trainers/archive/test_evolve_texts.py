@@ -10,7 +10,7 @@ from coevo.envs.core.config import config as component
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.selection import Deal
+from coevo.trainers.archive.sharing import Deal
 from coevo.trainers.steps import EvolveTexts, InjectText, writers
 from coevo.trainers.steps.writers import Imitate, Newcomer, Written
 

@@ -20,7 +20,7 @@ from coevo.envs.core.errors import CoevoError
 from coevo.envs.core.parsing import Status
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.archive.injected_texts import uplift_by_artifact
-from coevo.trainers.archive.selection import Nearest
+from coevo.trainers.archive.sharing import Nearest
 from coevo.trainers.build import build
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout

@@ -1,4 +1,4 @@
-"""Selection: which artifacts are used, in which seats, and which are kept."""
+"""Sharing: which artifacts are used, in which seats."""
 
 from __future__ import annotations
 
@@ -109,22 +109,3 @@ class Deal:
 
 Sharing = Annotated[Softmax | Deal | Nearest, choice()]
 """Which seats get which artifact."""
-
-
-@config
-class Truncation:
-    """Keeps those of the highest weights; of equal ones the younger."""
-
-    name: Literal["truncation"] = "truncation"
-    keep: Annotated[int, whole(1)] = 4
-    """How many."""
-
-    def __call__(self, artifacts: Sequence[Artifact]) -> list[Artifact]:
-        """Return those that are kept, the best first.
-
-        >>> one, two = (Artifact(str(i), "program", "", weight=i) for i in range(2))
-        >>> [a.id for a in Truncation(keep=1)([one, two])]
-        ['1']
-        """
-        ranked = sorted(enumerate(artifacts), key=lambda pair: (-pair[1].weight, -pair[0]))
-        return [artifact for _, artifact in ranked[: self.keep]]
