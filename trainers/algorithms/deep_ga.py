@@ -23,6 +23,9 @@ ALGORITHM = p.Algorithm(
     paper="Such et al. 2017, Deep Neuroevolution, arXiv 1712.06567",
     formula=r"\theta_n = \theta_0 + \sum_{k \le n} \sigma_k \epsilon(\tau_k), \quad "
     r"\epsilon(\tau) \sim \Normal(0, I) \text{ from the seed } \tau",
+    status="table",
+    shows="better than random search with equal episodes in Tiny Hanabi",
+    reproductions=("deep_ga_hanabi",),
     cycle=(p.BreedGeneration(sigma=0.5, first=1.0, elites=1), p.Collect(), SELECT),
     collect=p.CollectConfig(episodes=128, group_size=16),
     published={

@@ -27,6 +27,9 @@ ALGORITHM = p.Algorithm(
     summary="keeps genomes whose behaviour is far from that of all others; rewards do not select",
     paper="Lehman and Stanley 2011, Abandoning Objectives, 10.1162/EVCO_a_00025",
     formula=r"\rho(b) = \frac{1}{k} \sum_{b' \in \text{$k$ nearest of } b} \norm{b - b'}",
+    status="formula",
+    shows="the selector and the breeding, on walks in a maze; no policy plays",
+    reproductions=("novelty_maze",),
     cycle=CYCLE,
     collect=p.CollectConfig(episodes=16, group_size=16),
     published={
