@@ -81,8 +81,8 @@ def _share(arm: str) -> Expect:
 CLAIM = Claim(
     property="""Where the reward leads into a pocket, selection by novelty reaches the goal more
         often than selection by reward does.""",
-    source="""Lehman and Stanley 2011, Abandoning Objectives, 10.1162/EVCO_a_00025; references are
-        of a numpy sketch of such a maze with six seeds (2, 5 and 3 of 6)""",
+    source="""Lehman and Stanley 2011, Abandoning Objectives, https://doi.org/10.1162/EVCO_a_00025;
+        references are of a numpy sketch of such a maze with six seeds (2, 5 and 3 of 6)""",
     minutes=2.0,
     on="formula",
     setting="""A walk of 32 steps from the middle of a pocket; the genome has the angle of every
