@@ -14,6 +14,7 @@ from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.genome import Entries
+from coevo.trainers.archive.selectors import crowding, undominated
 from coevo.trainers.cycle import UpdateContext
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.steps.policy_gradient import Collect
@@ -158,30 +159,3 @@ def _changed(learner: Learner, step: int) -> None:
     learner.masters.take()
     learner.optimizer.state.clear()
     learner.agent.publish(step)
-
-
-def undominated(value_NK: np.ndarray) -> np.ndarray:
-    """Return which rows no other row dominates: at least as high everywhere, and higher once.
-
-    >>> undominated(np.array([[1, 0], [0, 1], [0, 0], [1, 0]])).tolist()
-    [True, True, False, True]
-    """
-    least_NN = (value_NK[:, None] >= value_NK[None]).all(-1)
-    more_NN = (value_NK[:, None] > value_NK[None]).any(-1)
-    return np.asarray(~(least_NN & more_NN).any(0))
-
-
-def crowding(value_NK: np.ndarray) -> np.ndarray:
-    """Return the crowding distance of every row of a front; the ends of an objective are infinite.
-
-    >>> crowding(np.array([[0.0, 4.0], [1.0, 3.0], [4.0, 0.0]])).tolist()
-    [inf, 2.0, inf]
-    """
-    distance_N = np.zeros(len(value_NK))
-    for value_N in value_NK.T:
-        order = np.argsort(value_N, kind="stable")
-        low, high = value_N[order[0]], value_N[order[-1]]
-        distance_N[order[[0, -1]]] = np.inf
-        if high > low:
-            distance_N[order[1:-1]] += (value_N[order[2:]] - value_N[order[:-2]]) / (high - low)
-    return distance_N
