@@ -62,6 +62,7 @@ KUHN_GIVES_NONE = {
             "algorithm.rewards": [{"name": "formula", "expression": "bet", "terms": MOVES}],
         },
     },
+    "barfi:fixed": {},
     "barfi": {"cycle.tune_rewards.steps": 1, "cycle.tune_rewards.tasks": 2},
     "arena_rl": {"judges": {"judge": {"learns": False, "guided": "choice"}}},
     "cooper": {"rewards": ({"name": "won"}, {"name": "reward_model"})},

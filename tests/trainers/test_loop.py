@@ -103,7 +103,8 @@ def test_every_algorithm_trains_and_resumes_without_a_difference(config, folder,
 def test_every_variant_trains(config, folder, variant):
     name, choice = variant
     size = {"collect.episodes": 2 * ALGORITHMS[name].collect.group_size}
-    record = algorithm(name, choice, size | KUHN_GIVES_NONE.get(name, {}))
+    told = KUHN_GIVES_NONE.get(":".join(variant), KUHN_GIVES_NONE.get(name, {}))
+    record = algorithm(name, choice, size | told)
     given = replace(config(), algorithm=record, steps=1, **WORLDS.get(name, {}))
     if record.reference is not None:  # the starter has other tokens than the tiny model
         given = replace(given, algorithm=replace(record, reference=given.model))

@@ -193,8 +193,7 @@ def undominated(value_NK: np.ndarray) -> np.ndarray:
     """
     least_NN = (value_NK[:, None] >= value_NK[None]).all(-1)
     more_NN = (value_NK[:, None] > value_NK[None]).any(-1)
-    free: np.ndarray = ~(least_NN & more_NN).any(0)
-    return free
+    return np.logical_not(np.asarray(least_NN & more_NN).any(0))
 
 
 def crowding(value_NK: np.ndarray) -> np.ndarray:
