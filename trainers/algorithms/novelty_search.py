@@ -17,9 +17,7 @@ PAPER = "paper"
 CYCLE = (
     p.BreedGeneration(sigma=0.5, first=1.0),
     p.Collect(),
-    p.SelectGenomes(
-        by=p.Novelty(keep=8, nearest=10), among="children", descriptor=("turns", "variety")
-    ),
+    p.SelectGenomes(by=p.Novelty(keep=8, nearest=10), descriptor=("turns", "variety")),
 )
 
 ALGORITHM = p.Algorithm(
