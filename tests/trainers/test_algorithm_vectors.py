@@ -442,5 +442,6 @@ def test_a_record_that_claims_vectors_has_one_here():
     named = {*OUTCOMES, *(which for which, _, _ in LOSSES)}
     named |= {"ppo", "spa", "ads", "gigpo", "tree_grpo", "advantage_alignment", "red_drop"}
     named |= {"grpo_passk", "gdpo", "mars", "dr_mas"}
+    named |= {"ipo", "simpo"}  # their losses, in losses/test_losses.py
     covered = {which.partition(":")[0] for which in named}
     assert {a.name for a in ALGORITHMS.values() if a.status == "vectors"} <= covered
