@@ -517,7 +517,7 @@ def test_an_interrupted_rollout_waits_for_what_is_at_the_server(
     specs = [EpisodeSpec(1, {"player_0": "m", "player_1": "m"})]
     with pytest.raises(KeyboardInterrupt):
         rollout("coevo/kuhn_poker-v0", specs, {"m": agent})
-    assert not agent._open
+    web.until(lambda: not agent._open)  # waiters are told before what is done is forgotten
     monkeypatch.undo()
     again = agent_of(server, cache=tmp_path)
     rollout("coevo/kuhn_poker-v0", specs, {"m": again})
