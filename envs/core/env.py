@@ -131,8 +131,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         usual = f"seed-{seed}" if seed is not None else f"play-{self._plays}"
         name = self.task.task_id or usual
         self._task_id = sealed(f"{self.env_id} {name}")
-        self._most_cycles = _bound(options, self.max_cycles)
-        options = self.options | recorded(self.illegal, self._most_cycles)
+        self._own_cycles = _bound(options)
+        options = self.options | recorded(self.illegal, self._own_cycles or self.max_cycles)
         self.episode = Episode(self.env_id, seed, options, tuple(self.agents), name)
         self.agent_selection = self.agents[0]
         self._open_round()
@@ -350,7 +350,8 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         if not movers:
             self._finish(StopReason.FINISHED)
             return
-        if self._most_cycles is not None and self._cycles >= self._most_cycles:
+        most = self._own_cycles or self.max_cycles
+        if most is not None and self._cycles >= most:
             self._finish(StopReason.TURN_LIMIT)
             return
         self._round = Round(movers)
@@ -425,9 +426,9 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         }
 
 
-def _bound(options: Mapping[str, Any] | None, usual: int | None) -> int | None:
-    """Return after how many rounds an episode is truncated."""
-    given = (options or {}).get("max_cycles", usual)
+def _bound(options: Mapping[str, Any] | None) -> int | None:
+    """Return after how many rounds this episode alone is to be truncated; None for no such wish."""
+    given = (options or {}).get("max_cycles")
     if given is not None and (type(given) is not int or given < 1):
         raise ConfigError(f"max_cycles={given!r} of a reset must be a whole number from 1")
     return given

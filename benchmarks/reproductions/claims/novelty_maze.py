@@ -83,7 +83,7 @@ CLAIM = Claim(
         often than selection by reward does.""",
     source="""Lehman and Stanley 2011, Abandoning Objectives, https://doi.org/10.1162/EVCO_a_00025;
         references are of a numpy sketch of such a maze with six seeds (2, 5 and 3 of 6)""",
-    minutes=2.0,
+    minutes=3.0,
     on="formula",
     setting="""A walk of 32 steps from the middle of a pocket; the genome has the angle of every
         step. The wall between the start and the goal ends in two sides, so that the way leads back

@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coevo.agents.engines.logit_processors import ValueAugmented
 from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.benchmarks.reproductions.claims import hiring_regret
 from coevo.envs.societies import causal_game
+from coevo.trainers.archive.selectors import Grid
+from coevo.trainers.collect.beginnings import Hint
 from coevo.trainers.components import (
     AgentMean,
     BatchMean,
@@ -27,6 +30,8 @@ from coevo.trainers.components import (
     WeightedSum,
 )
 from coevo.trainers.components.base import Correction
+from coevo.trainers.judges.judge import Judge
+from coevo.trainers.samplers.controlled import Controlled
 
 STEPS = {
     "cov_entropy": 60,
@@ -98,25 +103,50 @@ def hardly_looked(market, rounds, rng):
     return ESTIMATED(market, 16, rng)
 
 
-ESTIMATED = hiring_regret.estimated
+def unchanged_logits(self, logits_NV, places):
+    return logits_NV
+
+
+def half(self, shown, success):
+    return 0.5
+
+
+def follows(self, tasks, judges):
+    return WRITTEN(replace(self, critical=False), tasks, judges)
+
+
+def stays(self, d, success, top):
+    return d
+
+
+def one_cell(self, descriptor):
+    return (0, 0)
+
+
+ESTIMATED, WRITTEN = hiring_regret.estimated, Judge._written
 FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
 BROKEN = [
     ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
     ("bnpo_optimum", BetaPdf, "__call__", unchanged, "p ~ Beta(1, 5): BNPO"),
+    ("c2_gate", Judge, "_written", follows, "rejecting minus no rubric"),
     ("causal_levels", causal_game, "best_reply", careless, "gain over pure commitments"),
     ("cov_entropy", ClipCov, "__call__", kept, "entropy, Clip-Cov - PPO"),
     ("cov_entropy", KlCov, "batch_statistics", unmarked, "entropy, KL-Cov - PPO"),
     ("dr_mas_spikes", GroupMean, "__call__", pooled_mean, "scales: factor"),
     ("gated_accumulation", Gated, "__call__", summed, "completion, gated"),
     ("gdpo_collapse", Decoupled, "__call__", first_takes_all, "P(both), scales 1 and 0.1"),
+    ("hint_rounds", Hint, "share", half, "distance in round 4"),
     ("hiring_regret", hiring_regret, "estimated", hardly_looked, "slope, with slack"),
+    ("map_elites_arm", Grid, "cell", one_cell, "difference of the scores"),
     ("mars_centre", AgentMean, "__call__", whole_batch, "Kuhn"),
     ("offline_bandit", Opmd, "__call__", plain_gradient, "OPMD"),
     ("offline_bandit", Rec, "__call__", plain_gradient, "REC-OneSide"),
     ("polychromic", ShareSet, "__call__", unchanged, "min(P1, P2), set credit"),
     ("rloo_unbiased", LeaveOneOut, "__call__", with_itself, "standard errors of leave one out"),
+    ("scaler_control", Controlled, "moved", stays, "success in 0.4 to 0.6, ten"),
     ("ssp_gate", GroupMean, "__call__", alone_is_nothing, "gain of a learning proposer"),
     ("tis_cosine", TokenTis, "__call__", uncorrected, "gain by token_tis"),
+    ("value_sampling", ValueAugmented, "__call__", unchanged_logits, "beta 10"),
 ]
 """Reproduction, component or module, its method, what is put in its place, and the figures that
 then fail."""
