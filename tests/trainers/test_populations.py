@@ -20,6 +20,7 @@ from coevo.agents.agent import Agent, Reply
 from coevo.agents.api.outcome import Usage
 from coevo.agents.load import load_agent
 from coevo.agents.population import PopulationConfig, Prioritised, Result, population
+from coevo.agents.population.pool import Standing
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.config import read
 from coevo.envs.core.errors import ConfigError
@@ -168,14 +169,18 @@ def test_places_are_exchanged_and_optimisers_stay_with_their_weights(tables, fol
 # ---- Opponents by results --------------------------------------------------------------------
 
 
+def standing(*won):
+    return [Standing(x, 0.0) for x in won]
+
+
 def test_who_is_hard_to_beat_comes_more_often():
     draw, rng = Prioritised(), np.random.default_rng(0)
-    drawn = Counter(draw([0.5, 0.75, 1.0], rng) for _ in range(5000))
+    drawn = Counter(draw(standing(0.5, 0.75, 1.0), rng) for _ in range(5000))
     # (1 - x)^2: 1/4, 1/16 and 0
     assert drawn[0] / 5000 == pytest.approx(0.8, abs=0.02) and drawn[2] == 0
-    even = Counter(Prioritised(prefers="even")([0.5, 0.1, 0.0], rng) for _ in range(5000))
+    even = Counter(Prioritised(prefers="even")(standing(0.5, 0.1, 0.0), rng) for _ in range(5000))
     assert even[0] / 5000 == pytest.approx(0.25 / 0.34, abs=0.02) and even[2] == 0
-    assert len({draw([1.0, 1.0], rng) for _ in range(50)}) == 2, "all beaten: all alike"
+    assert len({draw(standing(1.0, 1.0), rng) for _ in range(50)}) == 2, "all beaten: all alike"
 
 
 def test_a_pool_counts_who_earned_more_and_forgets_by_and_by():

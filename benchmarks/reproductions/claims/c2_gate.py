@@ -125,7 +125,8 @@ CLAIM = Claim(
         that a rubric names, with a smaller error; it recognises a misleading rubric in 85 %.
         Reward `judge` with `rubric_by`, asked in both orders.""",
     measured="Share of pairs in which the better reply is preferred, half for a tie.",
-    chosen="Features and errors, before anything was run.",
+    chosen="""Features and errors, before anything was run. The bounds were 0, which no difference
+        at all would have met.""",
     limits="""Scripts: neither the writer of rubrics nor the verifier learns. The source trains
         the writer by DPO on rubrics that raise the margin, the verifier by GRPO.""",
     arms={
@@ -139,7 +140,7 @@ CLAIM = Claim(
         Expect("right, no rubric", "none.right"),
         Expect("right, every rubric followed", "always.right"),
         Expect("right, rubrics may be rejected", "gated.right"),
-        Expect("rejecting minus no rubric", "gated.right - none.right", low=0.0),
-        Expect("rejecting minus following all", "gated.right - always.right", low=0.0),
+        Expect("rejecting minus no rubric", "gated.right - none.right", low=0.01),
+        Expect("rejecting minus following all", "gated.right - always.right", low=0.01),
     ),
 )

@@ -128,7 +128,7 @@ FULL_GROUP, GROUP_STD = GroupMean.__call__, GroupStd.__call__
 BROKEN = [
     ("agent_norm", GroupStd, "__call__", all_agents, "E[A^2]"),
     ("bnpo_optimum", BetaPdf, "__call__", unchanged, "p ~ Beta(1, 5): BNPO"),
-    ("c2_gate", Judge, "_written", follows, "rejecting minus no rubric"),
+    ("c2_gate", Judge, "_written", follows, "rejecting minus following all"),
     ("causal_levels", causal_game, "best_reply", careless, "gain over pure commitments"),
     ("cov_entropy", ClipCov, "__call__", kept, "entropy, Clip-Cov - PPO"),
     ("cov_entropy", KlCov, "batch_statistics", unmarked, "entropy, KL-Cov - PPO"),
