@@ -23,7 +23,7 @@ def listing(cli, monkeypatch):
 def test_the_list_fits_a_terminal_of_a_hundred_columns(listing):
     table = [line for line in listing.splitlines() if line.startswith("│")]
     assert max(map(len, table)) <= WIDTH
-    assert len(table) <= 3.5 * len(ALGORITHMS)
+    assert len(table) <= 4 * len(ALGORITHMS)  # those with steps of their own take more lines
 
 
 @pytest.mark.parametrize(
