@@ -284,7 +284,7 @@ def advance(
 def best(world: Level, steps: int) -> Any:
     """Return the function (situation, steps left) -> the most that can still be earned."""
 
-    @functools.cache
+    @functools.lru_cache(maxsize=1_000_000)
     def most(now: Situation, left: int) -> float:
         if not left:
             return 0.0

@@ -34,7 +34,7 @@ class Jailed(NamedTuple):
     """Why, in words."""
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def jailed(program: str, tried_with: str, memory: int) -> Jailed:
     """Return the command that runs a program in a jail, after a trial.
 

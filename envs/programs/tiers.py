@@ -10,7 +10,7 @@ from coevo.envs.programs.monty import MontySandbox
 from coevo.envs.programs.sandbox import Sandbox
 
 
-@functools.cache
+@functools.lru_cache(maxsize=8)
 def interpreter(use: str = "programs") -> Sandbox:
     """Return the first tier: Monty, in a jail where there is one.
 
@@ -22,7 +22,7 @@ def interpreter(use: str = "programs") -> Sandbox:
     return MontySandbox()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=8)
 def language(use: str = "programs") -> Sandbox | None:
     """Return the second tier: CPython in a jail; None where there is no jail."""
     return None if cpython.why_not() else CpythonSandbox()

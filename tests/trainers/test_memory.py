@@ -56,7 +56,7 @@ def test_passes_are_halved_where_memory_runs_out_and_weights_end_as_before(
     real = passes.score
 
     def scarce(self, sequences, part, model=None, inner=None):
-        scored = real(self, sequences, part, model, inner)
+        scored = real(self, sequences, part, model, inner=inner)
         if len(part.spans) > 1 and next(failures, None) is not None:
             scored.logp_N().sum().backward()  # half of a gradient is there already
             raise torch.OutOfMemoryError("of this test")

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class ScreensConfig:
     """Whether each step is paid, 1 if it leads nearer."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def layout(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return where each button of a screen leads, [S, B], and each screen's distance to the last.
 
