@@ -133,8 +133,10 @@ class Make24(ProtocolTask[Make24Config]):
         return f"Left: {self._numbers()}. Which step do you take? Legal moves: {moves}"
 
     def terse(self, seat: str) -> str:
-        first = answer(next(iter(steps(self.left))))
-        return f"Make 24 of {self._numbers()} in steps. Answer with a step such as {first}"
+        numbers = self._numbers()
+        return (
+            f"Make 24 of {numbers} in steps: two of them, and +, -, x or / between. Answer [move]"
+        )
 
     def _numbers(self) -> str:
         return ", ".join(map(str, self.left))

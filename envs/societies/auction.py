@@ -190,10 +190,10 @@ class Auction(TableTalk[AuctionConfig]):
 
     def terse(self, seat: str) -> str:
         rule = {"second": "pays the second bid", "first": "pays its bid", "open": "stays last"}
-        head = f"The winner {rule[self.config.rule]}. Worth {self.value(seat)} to you."
+        head = f"Auction: the winner {rule[self.config.rule]}. Worth {self.value(seat)} to you."
         said = self.heard_tersely(seat)
         if self.phase == "talk":
-            ask = "Speak to all: [say: text]"
+            ask = "Speak: [say: text]"
         elif self.phase == "price":
             ask = f"Price {self.price}: {answer(STAY)} or {answer(LEAVE)}?"
         else:

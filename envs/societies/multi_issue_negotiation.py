@@ -244,10 +244,10 @@ class MultiIssueNegotiation(TableTalk[MultiIssueNegotiationConfig]):
 
     def terse(self, seat: str) -> str:
         said = [s.text for s in self.statements if s.seat != seat][-1:]
-        parts = [f"Your points: {self._table(seat)}."]
+        parts = [f"Negotiate. Your points: {self._table(seat)}."]
         parts += [f"Other: {quote_line(text, TERSE_MESSAGE)}" for text in said]
         if self.offers:
-            parts.append(f"Other offers {self.offers[-1][1]}, {self._offered(seat)} points.")
+            parts.append(f"Other offers {self.offers[-1][1]}: {self._offered(seat)}.")
         if self.phase == "talk":
             return " ".join([*parts, "Answer [say: text]"])
         if REJECT in self._moves(seat):

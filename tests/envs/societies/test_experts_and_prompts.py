@@ -17,9 +17,9 @@ MORE = [
     ("coevo/steering-v0", {"planner": "biased", "citizens": 3}),
 ]
 CASES = [(id, {}) for id in SOCIETIES] + MORE
-TOKENS = 90
-WORDIER = {"coevo/multi_issue_negotiation-v0": 150}
-"""A table of nine options, in words, is what a seat must know there."""
+TOKENS = 85
+WORDIER = {"coevo/auction-v0": 90, "coevo/multi_issue_negotiation-v0": 150}
+"""Two messages of others are quoted there, or a table of nine options in words."""
 
 
 @pytest.mark.parametrize(("id", "options"), CASES)
