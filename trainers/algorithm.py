@@ -21,7 +21,7 @@ from coevo.trainers.judges.roles import JudgeRole, no_set
 from coevo.trainers.learners.settings import Critic, Magnet, OptimConfig
 from coevo.trainers.loss import LossConfig
 from coevo.trainers.samplers.replay import Replay
-from coevo.trainers.schedules import Schedule
+from coevo.trainers.schedules import Schedule, Steps
 from coevo.trainers.steps import GIVERS, POLICY_GRADIENT, AnyStep
 
 Status = Literal["model", "table", "toy", "scripted", "formula", "vectors", "composed", "inferred"]
@@ -70,11 +70,17 @@ SCHEDULED = ("cycle", "collect", "advantage", "loss", "replay_loss", "magnet", "
 FIXED = (
     "collect.tasks",
     "collect.staleness",
+    "collect.low",
+    "collect.high",
+    "collect.replay.baseline",
+    "optim.token_budget",
     "optim.beta1",
     "optim.beta2",
     "optim.weight_decay",
 )
 """Numbers in them that may not."""
+COUNTED = ("collect.episodes", "collect.group_size")
+"""Numbers of which one is a multiple of the other."""
 
 
 def _like(own: float, value: float) -> float:
@@ -175,6 +181,11 @@ class Algorithm:
                 raise ConfigError(
                     f"schedules: {path} is read when a run starts, and cannot move; settings of "
                     f"{', '.join(SCHEDULED)} can, but for {', '.join(FIXED)}"
+                )
+            if path in COUNTED and not isinstance(schedule, Steps):
+                raise ConfigError(
+                    f"schedules: {path} must fit into groups at every update, and {schedule.name} "
+                    "passes numbers that do not; name its values with steps"
                 )
             for value in schedule.ends:
                 assign(self, {"schedules": {}, path: _like(own, value)})

@@ -157,12 +157,13 @@ def start(
     every = [*algorithm.rewards, *(m for env in envs.values() for m in env.reward_modules)]
     apart = bind(population, maker, algorithm.judges, every)
     learners = _learners(config, population, maker, every)
-    modules = _modules(algorithm, envs, every)
+    modules = _modules(algorithm, envs)
     for agent in population.learners.values():
         agent.publish(0)
     judges = Roles(algorithm.judges, population.agents, learners, apart)
     backend = None if make_backend is None else make_backend(population)
     collector = _collector(config, envs, population, modules, judges, backend)
+    check_weights(algorithm.advantage.reward_weights, collector.components)
     run = Run(config, folder, envs, population, learners, collector, judges)
     run.trust_remote_code = trust_remote_code
     newest = checkpoint.latest(folder.checkpoints)
@@ -201,18 +202,13 @@ def _learners(
     return learners
 
 
-def _modules(
-    algorithm: Algorithm, envs: Mapping[str, TextEnv], every: Sequence[RewardModule]
-) -> list[RewardModule]:
+def _modules(algorithm: Algorithm, envs: Mapping[str, TextEnv]) -> list[RewardModule]:
     """Return what scores finished episodes; the environment applies its per-turn modules."""
     modules = [copy.deepcopy(module) for module in algorithm.rewards]  # what one learns stays here
     modules += _batch_modules(envs)
     for env in envs.values():
         applied = [m for m in env.reward_modules if m.per_turn]
         _check_names([m.component for m in [*modules, *applied]])
-    paid = {*(m.component for m in [*modules, *every])}
-    paid |= {name for env in envs.values() for name in env.task.components}
-    check_weights(algorithm.advantage.reward_weights, paid)
     return modules
 
 

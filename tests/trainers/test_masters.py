@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers import checkpoint
+from coevo.trainers import checkpoint, loop
 from coevo.trainers.learners.masters import Float32, Masters
 from coevo.trainers.loop import train
 
@@ -35,6 +35,17 @@ def test_small_steps_add_up_in_float32_and_are_lost_in_half_precision():
     assert masters.parameters[0].item() == pytest.approx(0.99, abs=1e-5)
     assert weight == pytest.approx(0.99, abs=0.004)
     assert stepped(Masters)[1] == 1.0
+
+
+def test_a_learner_goes_on_from_weights_that_were_written_into_its_model(config, folder):
+    run = loop.start(config("mars", PLAIN, dtype="bfloat16"), folder(config("mars", PLAIN)))
+    (learner,) = run.learners.values()
+    with torch.no_grad():
+        for weight in learner.model.parameters():
+            weight.fill_(0.5)
+    learner.restart()
+    learner.masters.follow()
+    assert all((weight == 0.5).all() for weight in learner.model.parameters())
 
 
 def tensors(folder):

@@ -17,7 +17,7 @@ MOVING = {
     "schedules": {
         "optim.rate": Linear(to=0.0, over=4),
         "loss.surrogate.eps_hi": Steps(values=(0.3, 0.4), every=1),
-        "collect.episodes": Linear(to=8, over=2),
+        "collect.episodes": Steps(values=(6, 8), every=1),
         "collect.options.max_cycles": Steps(values=(2, 3), every=1),
     },
     "collect.options": {"max_cycles": 1},
@@ -48,6 +48,8 @@ def test_a_setting_moves_away_from_its_own_value_and_keeps_its_kind():
         ("optim.fused", 0.5, "False is no number"),
         ("ema", 0.5, "ema is read when a run starts"),
         ("collect.tasks", 5, "collect.tasks is read when a run starts"),
+        ("optim.token_budget", 5, "optim.token_budget is read when a run starts"),
+        ("collect.episodes", 1024, "linear passes numbers that do not; name its values with steps"),
     ],
 )
 def test_what_cannot_move_is_refused(path, to, message):

@@ -23,6 +23,11 @@ class Selector:
 
     name: str
 
+    @property
+    def described(self) -> bool:
+        """Whether it compares descriptors."""
+        return False
+
     def __call__(
         self, artifacts: Sequence[Artifact], past: Sequence[Artifact] = ()
     ) -> list[Artifact]:
@@ -66,6 +71,10 @@ class Grid(Selector):
     name: Literal["grid"] = "grid"
     edges: tuple[Annotated[tuple[Annotated[float, real()], ...], Field(min_length=1)], ...]
     """Inner edges of the bins, rising, axis by axis; the outer bins have no end."""
+
+    @property
+    def described(self) -> bool:
+        return True
 
     def __post_init__(self) -> None:
         for axis in self.edges:
@@ -128,6 +137,10 @@ class Novelty(Selector):
     components: Annotated[int, whole(0)] = 0
     """Principal components of all descriptors in which distances are measured, a behaviour space
     that is learnt (Cully 2019, arXiv 1905.11874); 0 takes the descriptors themselves."""
+
+    @property
+    def described(self) -> bool:
+        return True
 
     def __call__(
         self, artifacts: Sequence[Artifact], past: Sequence[Artifact] = ()
@@ -230,6 +243,10 @@ class Islands(Selector):
     """Generations from one migration to the next."""
     share: Annotated[float, real(0, 1)] = 0.1
     """Share of an island that is copied; at least one."""
+
+    @property
+    def described(self) -> bool:
+        return self.by.described
 
     def __call__(
         self, artifacts: Sequence[Artifact], past: Sequence[Artifact] = ()

@@ -30,9 +30,7 @@ class CollectConfig:
     """Episodes per update; an episode gives one trajectory per learning seat."""
     group_size: Annotated[int, whole(1)] = 1
     """Episodes of the same task; group statistics compare them."""
-    curriculum: Annotated[Drawn | Evolve | Controlled | Predicted, choice()] = field(
-        default_factory=Drawn
-    )
+    curriculum: AnyCurriculum = field(default_factory=Drawn)
     """Which tasks are played."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of every task's reset, such as `max_cycles` or `difficulty`."""

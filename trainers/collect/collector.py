@@ -20,7 +20,7 @@ from coevo.agents.population import Population, Result
 from coevo.envs.core.apply import apply_batch
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.rewards import Judges, RewardModule, ScoreContext
+from coevo.envs.core.rewards import RESERVED, Judges, RewardModule, ScoreContext
 from coevo.trainers.batch import Batch
 from coevo.trainers.build import build
 from coevo.trainers.collect.ahead import Ahead, as_they_are, retire
@@ -96,6 +96,14 @@ class Collector:
         self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
         self.ahead = Ahead(spec.staleness)
+
+    @property
+    def components(self) -> list[str]:
+        """What the rewards of an episode may be called."""
+        envs = [source.env for source in self.sources.values()]
+        modules = [*self.modules, *(m for env in envs for m in env.reward_modules)]
+        paid = {*(m.component for m in modules), *(c for env in envs for c in env.task.components)}
+        return sorted({*RESERVED, *paid})
 
     def follow(self, settings: CollectConfig, reward_weights: Mapping[str, float]) -> None:
         """Take settings that schedules have moved."""
@@ -226,7 +234,7 @@ class Collector:
                 for g in planned
             ]
             agents |= variation.agents
-        if self.settings.hint is not None and batch != HELD_OUT:
+        if self.settings.hint is not None and batch < HELD_OUT:
             return self._hinted(self.settings.hint, planned, step, batch, agents)
         return self._rewarded(self._grown(planned, step, batch, agents), step, batch)
 
@@ -270,7 +278,8 @@ class Collector:
             for group, solution, share in zip(planned, solutions, shares, strict=True):
                 text = part_of(solution, share)
                 specs = group.specs[in_rounds(len(group), hint.rounds)[number]]
-                now.append(replace(group, specs=tuple(_begun(s, text) for s in specs)))
+                begun = tuple(_begun(s, text, self.population.learners) for s in specs)
+                now.append(replace(group, specs=begun))
             found = self._played(now, step, batch * hint.rounds + number, agents)
             for k, done in enumerate(self._rewarded(found, step, batch)):
                 scores = [(x - low) / (high - low) for x, _, _ in self._scores(done)]
@@ -435,9 +444,10 @@ def _greedily(spec: EpisodeSpec, learners: Collection[str]) -> EpisodeSpec:
     return replace(spec, players=players)
 
 
-def _begun(spec: EpisodeSpec, text: str) -> EpisodeSpec:
-    """Return a spec in which the seats' first replies begin with a text."""
-    return replace(spec, begins=dict.fromkeys(spec.players, text)) if text else spec
+def _begun(spec: EpisodeSpec, text: str, learners: Collection[str]) -> EpisodeSpec:
+    """Return a spec in which the learners' first replies begin with a text."""
+    seats = [seat for seat, player in spec.players.items() if player in learners]
+    return replace(spec, begins=dict.fromkeys(seats, text)) if text else spec
 
 
 def greedy_baselines(

@@ -11,7 +11,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, Turn
 from coevo.trainers.collect.rollout import EpisodeSpec
 
-WAVE = 2**20
+WAVE = 2**21
 """Added to the number of a batch while its branches are drawn, for random numbers of their own."""
 
 

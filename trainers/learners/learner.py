@@ -312,6 +312,10 @@ class Learner:
         """Return to the weights of the reference, with a new optimiser."""
         assert self.reference is not None  # the step that asks declares that it needs one
         copy_weights(self.model, self.reference)
+        self.restart()
+
+    def restart(self) -> None:
+        """Learn on from the weights that were written into the model, with a new optimiser."""
         self.masters.begin()
         self.optimizer = self._make_optimizer()
 

@@ -21,6 +21,9 @@ from coevo.trainers.samplers.curriculum import Curriculum, Proposal, Seen, Sourc
 
 Floats = NDArray[np.float64]
 
+UNKNOWN = (0.5, 0.5)
+"""Mean and deviation of the risk of a task of which nothing is known."""
+
 
 @config
 class Predicted:
@@ -86,9 +89,12 @@ class PredictedTasks(Curriculum):
         """Return mean and deviation of the risk of every task, from those of its environment."""
         out: list[tuple[int, tuple[float, float]]] = []
         for id in dict.fromkeys(p.env for p in tasks):
-            known = [(x, r) for env, x, r in self.seen if env == id] or [([0.0], 0.5)]
-            x_KF = np.array([x for x, _ in known])
+            known = [(x, r) for env, x, r in self.seen if env == id]
             mine = [i for i, p in enumerate(tasks) if p.env == id]
+            if not known:
+                out += [(i, UNKNOWN) for i in mine]
+                continue
+            x_KF = np.array([x for x, _ in known])
             at_MF = np.array([self._numbers(tasks[i]) for i in mine])
             if x_KF.shape[1] != at_MF.shape[1]:
                 at_MF = np.zeros((len(mine), 1))

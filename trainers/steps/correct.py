@@ -34,9 +34,14 @@ class Correct(Step):
 
     def __call__(self, ctx: UpdateContext) -> None:
         learners, found = ctx.population.learners, list[Episode]()
-        for episode in ctx.episodes.episodes[: ctx.episodes.fresh]:
+        played = ctx.episodes
+        for episode, group in zip(played.episodes[: played.fresh], played.groups, strict=False):
             if episode.stop is not StopReason.ERROR:
-                wrong = self._first_wrong(ctx.envs[episode.env], episode, learners)
+                options = played.played[group].specs[0].options
+                env = ctx.envs[episode.env].fresh()
+                env.applies_batch_rewards = False
+                env.reset(seed=episode.seed, options=dict(options))
+                wrong = self._first_wrong(env, episode, learners)
                 found += [] if wrong is None else [_corrected(episode, *wrong, learners)]
         ctx.metrics["correct/episodes"] = float(len(found))
         tokens = sum(len(t.token_ids or ()) for e in found for t in e.turns)
@@ -44,12 +49,9 @@ class Correct(Step):
         ctx.collected = Collected(found, list(range(len(found))), len(found), tokens, {})
 
     def _first_wrong(
-        self, template: TextEnv, episode: Episode, learners: Collection[str]
+        self, env: TextEnv, episode: Episode, learners: Collection[str]
     ) -> tuple[int, str] | None:
         """Return the place of the first wrong turn of a learner, and the expert's reply."""
-        env = template.fresh()
-        env.applies_batch_rewards = False
-        env.reset(seed=episode.seed)
         for place, turn in enumerate(episode.turns):
             if env.agent_selection != turn.agent or env.chat(turn.agent) != turn.chat:
                 return None

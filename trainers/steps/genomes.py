@@ -17,7 +17,7 @@ from coevo.envs.core.errors import ConfigError, unknown
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.breeding import Among, children, keep
 from coevo.trainers.archive.genome import Entries, Genome, grown
-from coevo.trainers.archive.selectors import Grid, Islands, Novelty, Selecting, Truncation
+from coevo.trainers.archive.selectors import Selecting, Truncation
 from coevo.trainers.collect.metrics import worth
 from coevo.trainers.cycle import Step, UpdateContext
 from coevo.trainers.learners.learner import Learner
@@ -109,10 +109,9 @@ class SelectGenomes(Step):
     `turns`, `variety` (distinct moves by turns) and `length` (characters of a reply)."""
 
     def __post_init__(self) -> None:
-        by = self.by.by if isinstance(self.by, Islands) else self.by
-        if isinstance(by, Grid | Novelty) and not self.descriptor:
+        if self.by.described and not self.descriptor:
             raise ConfigError(
-                f"cycle.select_genomes.by={by.name!r} compares descriptors, and "
+                f"cycle.select_genomes.by={self.by.name!r} compares descriptors, and "
                 "descriptor=[] names none; name outcomes of the environment, or [turns, variety]"
             )
 
@@ -155,8 +154,9 @@ class SelectGenomes(Step):
             one.descriptor = tuple(
                 fmean(_described(e, seat, name) for e, seat in own) for name in self.descriptor
             )
-            named = sorted({c for e, _ in own for t in e.turns for c in t.rewards})
-            one.objectives = tuple(fmean(e.total(seat, c) for e, seat in own) for c in named)
+            one.objectives = tuple(
+                fmean(e.total(seat, c) for e, seat in own) for c in ctx.collector.components
+            )
 
     def _write(self, ctx: UpdateContext, name: str, best: Artifact) -> None:
         bred = next(s for s in ctx.cycle if isinstance(s, BreedGeneration))

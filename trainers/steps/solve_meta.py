@@ -86,8 +86,7 @@ class SolveMeta(Step):
     def _restart(self, ctx: UpdateContext, pool: Pool) -> None:
         (learner,) = (x for n, x in ctx.learners.items() if n in pool.learners)
         copy_weights(learner.model, pool.start.model)
-        learner.masters.take()
-        learner.optimizer.state.clear()
+        learner.restart()
         learner.agent.publish(ctx.step)
 
     def _play(self, ctx: UpdateContext, those: Sequence[Artifact]) -> None:

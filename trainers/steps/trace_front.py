@@ -16,7 +16,6 @@ from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.genome import Entries
 from coevo.trainers.archive.selectors import crowding, undominated
 from coevo.trainers.cycle import UpdateContext
-from coevo.trainers.learners.learner import Learner
 from coevo.trainers.steps.policy_gradient import Collect
 
 LEAST = 1e-3
@@ -104,7 +103,8 @@ class TraceFront(Collect):
             content = {"raises": number % len(self.objectives), "begins": self._values(parent)}
             ctx.archive.propose("snapshot", content, parents=[parent.id], step=ctx.step)
         genome.write(learner.model, parent.tensors["genome_D"], {})
-        _changed(learner, ctx.step)
+        learner.restart()
+        learner.agent.publish(ctx.step)
 
     def _parent(self, ctx: UpdateContext, number: int) -> Artifact:
         """Return the policy that stands most alone, then the next, and so on."""
@@ -152,10 +152,3 @@ class TraceFront(Collect):
             fmean([e.total(seat, c) for e in ended for seat in e.agents] or [0.0])
             for c in self.objectives
         )
-
-
-def _changed(learner: Learner, step: int) -> None:
-    """Let the weights that were written into a model be what learns and plays."""
-    learner.masters.take()
-    learner.optimizer.state.clear()
-    learner.agent.publish(step)

@@ -52,8 +52,7 @@ class TuneRewards(Trial):
         living = ctx.archive.living("formula")
         if living:
             return living[-1]
-        paid = {"payoff", *(m.component for m in ctx.collector.modules)}
-        paid |= {m.component for env in ctx.envs.values() for m in env.reward_modules}
+        paid = ctx.collector.components
         for component in self.components:
             if component not in paid:
                 raise unknown("reward in cycle.tune_rewards.components", component, paid)

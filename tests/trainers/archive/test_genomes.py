@@ -105,6 +105,7 @@ def test_every_selector_runs_in_the_loop(name, variant, tmp_path):
     assert all(m["genomes"] >= 1 for m in metrics)
     kept = run.archive.living("genome")
     assert len(kept) == metrics[-1]["genomes"]
+    assert {len(a.objectives) for a in kept} == {len(run.collector.components)}
     if name == "map_elites":
         assert {a.descriptor for a in kept} == {(1.0, 1.0)}, "one turn, one move: one cell"
         best = [m["fitness/best"] for m in metrics]
