@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from coevo.envs.core.config import config
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.quoting import code_block, code_line
 from coevo.envs.questions.files import FileSource, text_of
-from coevo.envs.questions.question import ProgramTests, Question
+from coevo.envs.questions.question import ProgramTests, Question, tested
 
 CODE = "code"
 """Kind of these questions: the answer is the last block of code in a reply, or all of it."""
@@ -80,26 +80,24 @@ class Mbpp(CodeSource):
         if not isinstance(asserts, list) or not all(isinstance(x, str) for x in asserts):
             raise DataError(f"'test_list' must be a list of asserts, found {asserts!r:.80}")
         after = str(line.get("test_setup_code") or "").replace("\r\n", "\n")
-        tests = ProgramTests(after=after, asserts=tuple(asserts))
-        asked = f"{code_line(text)}\n{_signature(code, tests)}"
+        name, count = _call(code, [tested(test) for test in asserts])
+        tests = ProgramTests(after=after, asserts=tuple(asserts), entry_point=name)
+        asked = f"{code_line(text)}\nWrite it as a Python function `{name}` of {count} argument"
+        asked += "s." if count != 1 else "."
         if self.shown:
             asked += f"\nIt has to pass:\n{code_block(chr(10).join(asserts[: self.shown]))}"
         place = str(line.get("task_id", number))
         return Question(asked, code, CODE, place, self.name, ours=True, tests=tests)
 
 
-def _signature(code: str, tests: ProgramTests) -> str:
-    """Return in words what the function that the tests call has to be called."""
+def _call(code: str, asserts: Sequence[ast.expr]) -> tuple[str, int]:
+    """Return the name of the function that the asserts call, and with how many arguments."""
     try:
         defined = {x.name for x in ast.parse(code).body if isinstance(x, ast.FunctionDef)}
-        calls = [
-            node
-            for node in ast.walk(ast.parse(tests.asserts[0]))
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        ]
-        call = next(c for c in calls if c.func.id in defined)  # type: ignore[attr-defined]
-    except (SyntaxError, ValueError, IndexError, StopIteration, RecursionError):
-        raise DataError("no assert calls a function that 'code' defines") from None
-    count = len(call.args) + len(call.keywords)
-    name = call.func.id  # type: ignore[attr-defined]
-    return f"Write it as a Python function `{name}` of {count} argument{'s' * (count != 1)}."
+    except (SyntaxError, ValueError, RecursionError):
+        defined = set()
+    for node in (node for test in asserts for node in ast.walk(test)):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id in defined:
+            return called.id, len(node.args) + len(node.keywords)
+    raise DataError("no assert calls a function that 'code' defines")

@@ -1,15 +1,16 @@
 """Grades programs by tests that stand outside of them.
 
 A program is asked for values alone; whether they are right is decided elsewhere. Of `assert call ==
-value` the program evaluates the call, and its value, which must be plain data, is compared here. A
-test that is code (`check(candidate)`) runs in a sandbox of its own beside the reference solution,
-and every call of `candidate` goes through here to the program. So an object that equals everything,
-an exit, a changed `check` and a printed "passed" are worth nothing.
+literal` the program evaluates the call, and its value, which must be plain data, is compared here.
+Any other assert, and a test that is code (`check(candidate)`), runs in a sandbox of its own beside
+the reference solution, and every call of the function goes through here to the program. So an
+object that equals everything, an exit, a changed `check` and a printed "passed" are worth nothing.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import re
 import time
@@ -18,7 +19,7 @@ from typing import Any
 from coevo.envs.core.remembering import remembered
 from coevo.envs.programs import tiers
 from coevo.envs.programs.sandbox import Limits, Program, Sandbox
-from coevo.envs.questions.question import ProgramTests
+from coevo.envs.questions.question import ProgramTests, tested
 
 LIMITS = Limits(
     seconds=5.0, waiting=12.0, memory=200_000_000, depth=900, printed=100_000, value=1_000_000
@@ -56,8 +57,10 @@ def graded(sandbox: Sandbox, answer: str, reference: str, tests: ProgramTests) -
     program = program_of(answer, tests)
     with sandbox.open(program, limits=LIMITS) as opened:
         if tests.check:
-            return float(_checked(opened, program_of(reference, tests), tests))
-        held = [_holds(opened, program_of(reference, tests), x) for x in tests.asserts]
+            source = f"{program_of(reference, tests)}\n{tests.check}"
+            return float(_checked(opened, source, tests.entry_point))
+        right, name = program_of(reference, tests), tests.entry_point
+        held = [_holds(opened, right, test, name) for test in tests.asserts]
         return sum(held) / max(len(held), 1)
 
 
@@ -79,51 +82,48 @@ def program_of(answer: str, tests: ProgramTests) -> str:
     return tests.before + "\n".join(lines[:end])
 
 
-# ---- Asserts that compare ------------------------------------------------------------------------
-
-
-def _holds(program: Program, reference: str, test: str) -> bool:
+def _holds(program: Program, reference: str, test: str, name: str) -> bool:
+    """Return whether an assert holds: a call is compared here, any other test runs outside."""
     asked, expected = sides(test)
+    if not asked:
+        return _checked(program, f"{reference}\n{as_check(test, name)}", name)
     found = program.call(asked)
-    if not found.ok:
-        return False
-    try:
-        return bool(found.value == ast.literal_eval(expected))
-    except ValueError:  # no literal: the reference has its value
-        return _agrees(found.value, reference, expected)
-
-
-def _agrees(value: Any, reference: str, expected: str) -> bool:
-    for sandbox in filter(None, (tiers.interpreter("checks"), tiers.language("checks"))):
-        with sandbox.open(reference, limits=LIMITS) as opened:
-            right = opened.call(expected)
-        if right.ok and right.value == value:
-            return True
-    return False
+    return bool(found.ok and found.value == ast.literal_eval(expected))
 
 
 @functools.lru_cache(maxsize=4096)
 def sides(test: str) -> tuple[str, str]:
-    """Return what an assert calls, and what it compares that with.
+    """Return what an assert calls and the literal that it compares that with; else empty texts.
 
     >>> sides("assert f(2) == [1, 2]"), sides("assert is_even(2)")
-    (('f(2)', '[1, 2]'), ('bool(is_even(2))', 'True'))
+    (('f(2)', '[1, 2]'), ('', ''))
     """
-    (found,) = ast.parse(test.strip()).body
-    assert isinstance(found, ast.Assert)  # tests are checked when they are read
-    compared = found.test
+    compared = tested(test)
     if isinstance(compared, ast.Compare) and [type(x) for x in compared.ops] == [ast.Eq]:
-        return ast.unparse(compared.left), ast.unparse(compared.comparators[0])
-    return f"bool({ast.unparse(compared)})", "True"
+        expected = ast.unparse(compared.comparators[0])
+        with contextlib.suppress(ValueError):
+            ast.literal_eval(expected)
+            return ast.unparse(compared.left), expected
+    return "", ""
 
 
-# ---- Tests that are code -------------------------------------------------------------------------
+def as_check(test: str, name: str) -> str:
+    """Return an assert about a function as the source of `check(candidate)`.
+
+    >>> print(as_check("assert abs(f(2) - 3.14) < .01", "f"))
+    def check(candidate):
+        assert abs(candidate(2) - 3.14) < 0.01
+    """
+    asked = tested(test)
+    for node in ast.walk(asked):
+        if isinstance(node, ast.Name) and node.id == name:
+            node.id = "candidate"
+    return f"def check(candidate):\n    assert {ast.unparse(asked)}"
 
 
-def _checked(program: Program, reference: str, tests: ProgramTests) -> bool:
-    """Run a check that calls the program from outside."""
-    asked = _Candidate(program, tests.entry_point)
-    source = f"{reference}\n{tests.check}"
+def _checked(program: Program, source: str, name: str) -> bool:
+    """Run the check that a source defines; it calls the program from outside."""
+    asked = _Candidate(program, name)
     for sandbox in filter(None, (tiers.interpreter("checks"), tiers.language("checks"))):
         functions = {"candidate": asked}
         with sandbox.open(source, limits=LIMITS, functions=functions) as opened:

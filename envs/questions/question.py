@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from coevo.envs.core.config import changed, config
-from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.questions.grading import right
 
@@ -36,6 +37,23 @@ class ProgramTests:
     """Source that the answer completes."""
     entry_point: str = ""
     """Name of the function that is completed."""
+
+
+def tested(test: str) -> ast.expr:
+    """Return what an assert tests.
+
+    Raises:
+        DataError: it is no assert, or more than one.
+    """
+    try:
+        (found,) = ast.parse(test.strip()).body
+    except (SyntaxError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, ast.Assert):
+        raise DataError(
+            f"a test must be one assert, such as 'assert f(2) == 4'; found {test!r:.80}"
+        )
+    return found.test
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,25 @@ def test_no_cheat_scores(double, area, cheat):
     assert area.grade(area.item(0), cheat.replace("NAME", "area")) == 0
 
 
+@pytest.mark.parametrize(
+    "test", ["abs(area((2, 3)) - 6) < .5", "not area((2, 3)) - 6", "6 >= area((2, 3)) >= 6"]
+)
+def test_an_assert_that_is_no_comparison_with_a_literal_is_decided_outside(source, test):
+    asked = source("mbpp", {**AREA, "test_list": [f"assert {test}"]})
+    question = asked.item(0)
+    assert asked.grade(question, "def area(a): return a[0] * a[1]") == 1
+    believed = "def NAME(*x): return 0\nbool = abs = lambda *x: True\ndef __not__(x): return True"
+    for cheat in [believed, *CHEATS[:6]]:
+        assert asked.grade(question, cheat.replace("NAME", "area")) == 0
+
+
+def test_what_is_no_assert_is_refused_when_it_is_read(source):
+    with pytest.raises(DataError, match=r"a test must be one assert, .* found 'area\(1\) == 2'"):
+        source(
+            "mbpp", {**AREA, "test_list": [*AREA["test_list"], "area(1) == 2"]}, on_error="raise"
+        )
+
+
 def test_a_test_never_reaches_the_program(area):
     """A program sees its arguments; what it is compared with stays outside."""
     seen = "log = []\ndef area(a):\n    log.append(a)\n    return str(log) + str(globals().keys())"
