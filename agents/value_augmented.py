@@ -28,6 +28,10 @@ HEAD = "head.tensors"
 BETA = 3.0
 
 
+REMEMBERED = 4096
+"""Contexts of which values are remembered."""
+
+
 class ValueAugmentedAgent(LanguageModelAgent):
     """A language model whose likeliest tokens are weighed by a critic.
 
@@ -57,6 +61,8 @@ class ValueAugmentedAgent(LanguageModelAgent):
         The critic has never seen an end token: it was fitted before tokens of replies.
         """
         asked = [c[:-1] if c[-1] in self.tokens.end_ids else c for c in contexts]
+        if len(self._known) > REMEMBERED:
+            self._known.clear()
         new = [c for c in dict.fromkeys(asked) if c not in self._known]
         for batch in micro_batches([len(c) for c in new], self.sampling.token_budget):
             spans = [Span((*new[i], 0), (len(new[i]),), (len(new[i]) + 1,)) for i in batch]

@@ -82,11 +82,12 @@ class Mcts(MoveAgent):
 
     def _chosen(self, node: _Node, legal: tuple[str, ...], rng: np.random.Generator) -> str:
         fresh = [move for move in legal if move not in node.after]
-        if fresh and len(node.after) < self.children:
+        known = [move for move in legal if move in node.after]
+        if fresh and (len(node.after) < self.children or not known):
             return fresh[int(rng.integers(len(fresh)))]
         total = math.log(max(1, node.visits))
         return max(
-            node.after,
+            known,
             key=lambda m: _mean(node.after[m]) + self.C * math.sqrt(total / node.after[m].visits),
         )
 

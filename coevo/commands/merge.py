@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from coevo.agents.load import load_model
@@ -42,7 +43,7 @@ def _weights(given: str | None, count: int) -> list[float]:
         found = [1.0] * count if given is None else [float(x) for x in given.split(",")]
     except ValueError:
         raise ConfigError(f"--weights {given!r} must be numbers with commas between") from None
-    if len(found) != count or not sum(found) > 0:
+    if len(found) != count or not 0 < sum(found) < math.inf:
         raise ConfigError(
             f"--weights {given!r} must be {count} numbers with a positive sum, one a run"
         )

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.envs.core.config import config, real, whole
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.grids.apples import BEAM
 from coevo.envs.grids.maps import CLEANUP, rows_of
@@ -70,6 +71,10 @@ class CleanupConfig(GridConfig):
     """Points that being hit costs; published 50."""
     cleaners: Annotated[int, whole(0, 12)] = 2
     """Experts that clean, the first seats; the others only gather."""
+
+    def __post_init__(self) -> None:
+        if not self.clean_width % 2:
+            raise ConfigError(f"clean_width={self.clean_width} must be odd: 1, 3, 5, 7 or 9")
 
 
 class Cleanup(GridWorld[CleanupConfig]):

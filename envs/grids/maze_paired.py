@@ -30,6 +30,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from coevo.envs.core.config import config, whole
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import answer
 from coevo.envs.core.task import Replies, mostly
@@ -76,6 +77,8 @@ class MazePaired(GridWorld[MazePairedConfig]):
         empty = ["#" * (n + 2), *["#" + "P" * n + "#"] * n, "#" * (n + 2)]
         rows = rows_of(config.level, MAZES, "#.PG") if config.level else empty
         self.place_seats("walker", 1, rows)
+        if config.level and sum(row.count("G") for row in rows) != 1:
+            raise ConfigError(f"level={config.level!r} must have one goal, the letter G")
         self.seats = (DESIGNER, *WALKERS)
         self.inner = [(int(y), int(x)) for y, x in np.argwhere(self.chart != "#")]
         """Cells inside of the maze, row by row."""

@@ -11,8 +11,9 @@ References    payoff by default: random 0.02, a shortest way 1
 
 Rooms, objects and errands can be varied one at a time, as in studies of agents over many turns
 (arXiv 2510.01132), and the shortest way is known, so that success can be plotted against the turns
-allowed. One object can be carried at a time. The explorer sees its room alone; experts know the
-house. The outcome has the shortest way and how many errands were done.
+allowed: the shortest errand by errand, without carrying what a later errand asks for along the way.
+One object can be carried at a time. The explorer sees its room alone; experts know the house. The
+outcome has the shortest way and how many errands were done.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Quest(Task[QuestConfig]):
         self.limit = math.ceil(c.cap * self.shortest)
 
     def _shortest(self) -> int:
-        """Return the turns of the shortest way through all errands, one object at a time."""
+        """Return the turns of the shortest way to every errand in turn."""
         at, turns = self.here, 0
         for thing, room in self.errands:
             lies = self.place[thing]
@@ -163,7 +164,7 @@ class Quest(Task[QuestConfig]):
         return 0.0
 
     def aim(self) -> str:
-        """Return the next turn of a shortest way."""
+        """Return the next turn of a shortest way to the errand."""
         thing, room = self.errands[self.done]
         lies = self.place[thing]
         if self.carried == thing:

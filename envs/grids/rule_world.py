@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from coevo.envs.core.config import config, whole
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.grids.routes import STEPS, Cell
 from coevo.envs.grids.world import POINTS, SELF, STAY, Array, GridConfig, GridWorld
@@ -51,7 +52,7 @@ RIPE = 6
 """Step from which on fruit is ripe."""
 LETTERS = "cgtbdkhfmsx"
 SIZE = 7
-"""Cells along a side of the largest world."""
+"""Cells along a side of the picture; worlds have four to six."""
 
 
 class Level(NamedTuple):
@@ -113,8 +114,10 @@ class RuleWorld(GridWorld[RuleWorldConfig]):
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:
         drawn = int(rng.integers(self.config.worlds))
-        given = options.get("world")
-        self.number = int(given) if isinstance(given, int) else drawn
+        given = options.get("world", drawn)
+        if type(given) is not int or given < 0:
+            raise ConfigError(f"world={given!r} of a reset must be a whole number from 0")
+        self.number = given
         self.level = level(self.number, self.config.things)
         self.now = Situation(self.level.start, (1 << len(self.level.things)) - 1, 0, False)
         super().reset(rng, options)
@@ -280,7 +283,7 @@ def advance(
     return Situation(at, there, keys, kind == "mud"), PAYS.get(kind, 0.0)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=4)
 def best(world: Level, steps: int) -> Any:
     """Return the function (situation, steps left) -> the most that can still be earned."""
 

@@ -39,6 +39,7 @@ def test_the_model_of_a_run_and_its_start_are_averaged(cli, finished, here, tiny
     [
         (("--runs", "{run}", "--weights", "1,2"), "--weights '1,2' must be 1 numbers"),
         (("--runs", "{run}", "--weights", "one"), "must be numbers with commas between"),
+        (("--runs", "{run}", "--weights", "inf"), "must be 1 numbers with a positive sum"),
         (("--runs", "{run}", "--keep", "0"), "--keep 0 must be above 0"),
         (("--runs", "{model}"), "none is a run folder); give one with --base"),
         (("--runs", "{run}", "--out", "."), ". exists already; give another --out"),

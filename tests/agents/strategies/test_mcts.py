@@ -5,7 +5,7 @@ import pytest
 
 from coevo.agents.agent import request_of
 from coevo.agents.registry import scripted
-from coevo.agents.strategies.mcts import Mcts
+from coevo.agents.strategies.mcts import Mcts, _Node
 from coevo.envs import make
 from coevo.envs.core.errors import ConfigError
 
@@ -33,6 +33,15 @@ def test_a_winning_move_is_found_in_a_game_of_two():
     env.reset(seed=0)
     odds = Mcts(30).odds(asked(env))
     assert odds.sum() == 1 and odds.max() == 1
+
+
+def test_what_is_tried_is_legal_where_others_changed_what_may_be_played():
+    search, rng, node = Mcts(10, children=5), np.random.default_rng(0), _Node()
+    for move in "abcde":
+        node.after[move] = _Node(visits=1, earned=1.0)
+    assert {search._chosen(node, ("x", "y"), rng) for _ in range(20)} == {"x", "y"}
+    node.visits, node.after["b"].earned = 9, 0.0
+    assert {search._chosen(node, ("b", "y"), rng) for _ in range(20)} == {"b"}
 
 
 def test_what_cannot_be_searched_is_refused():

@@ -77,6 +77,8 @@ def test_a_taken_cell_is_drawn_anew_for_the_walkers_and_shipped_levels_need_no_d
     assert lengths == {"empty": 8, "rooms": 12, "zigzag": 16, "labyrinth": 14}
     with pytest.raises(ConfigError, match="'S' must be one of"):
         make(MAZE, level="####\n#SG#\n####")
+    with pytest.raises(ConfigError, match="must have one goal, the letter G"):
+        make(MAZE, level="####\n#P.#\n####")
     with pytest.raises(ConfigError, match="no grid world whose seats move at once"):
         grid_env(MAZE)
 
@@ -94,7 +96,7 @@ def test_the_array_of_a_walker_is_its_picture_and_of_the_designer_the_map():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_shortest_way_of_a_quest_is_that_of_a_search_over_all_states(seed):
+def test_the_shortest_way_of_a_quest_in_four_rooms_is_that_of_a_search_over_all_states(seed):
     task = make(QUEST, rooms=4, objects=2, steps=2, cap=1.0).task
     task.reset(np.random.default_rng(seed), {})
     start = (task.here, task.carried, tuple(task.place.items()), task.done)

@@ -77,6 +77,7 @@ def test_what_the_first_tier_lacks_is_said_to_be_unsupported(source):
 def test_the_second_tier_is_the_whole_language():
     source = "import heapq, string\nclass A(Exception):\n    @property\n    def x(self): yield 1"
     assert called(tiers.language(), source, "list(A().x)").value == [1]
+    assert called(tiers.language(), "", "2**20000").verdict == "bad_value"  # too many digits
 
 
 def test_after_a_verdict_that_loses_it_a_program_starts_anew(sandbox):
