@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from coevo.agents.agent import Agent, Reply, Request
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import CoevoError
-from coevo.envs.core.parsing import answer, normalise, parse_move
+from coevo.envs.core.parsing import ANSWER_FORMAT, answer, normalise, parse_move
 from coevo.envs.core.quoting import visible
 
 
@@ -40,7 +40,8 @@ class HumanAgent(Agent):
 
     def _ask(self, request: Request) -> str:
         legal = request.info["legal_actions"]
-        asked = f"\n--- {request.seat} ---\n{latest(request.chat)}\n{menu(legal)}"
+        said = latest(request.chat)
+        asked = f"\n--- {request.seat} ---\n{for_a_person(said) if legal else said}\n{menu(legal)}"
         self._write(visible(asked))  # what others said cannot steer the terminal
         while True:
             try:
@@ -58,6 +59,16 @@ def latest(chat: Chat) -> str:
     """Return the text of all messages after the seat's own last one."""
     own = [i for i, m in enumerate(chat) if m["role"] == "assistant"]
     return "\n\n".join(m["content"] for m in chat[own[-1] + 1 if own else 0 :])
+
+
+def for_a_person(text: str) -> str:
+    r"""Leave out how a model has to answer, and the moves, which follow in a list.
+
+    >>> for_a_person(f"Your card: jack.\n{ANSWER_FORMAT}\nLegal moves: [check], [bet]")
+    'Your card: jack.'
+    """
+    lines = text.split("\n")
+    return "\n".join(x for x in lines if x != ANSWER_FORMAT and not x.startswith("Legal moves: "))
 
 
 def menu(legal: Sequence[str] | None) -> str:

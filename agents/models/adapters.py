@@ -91,7 +91,12 @@ def _wrapped(base: PreTrainedModel, config: PeftConfig) -> PreTrainedModel:
             warnings.simplefilter("ignore", FutureWarning)
             made: Any = _peft().get_peft_model(own, config)
     except ValueError as error:
-        raise ConfigError(f"no adapter on this model: {' '.join(str(error).split())}") from None
+        why = " ".join(str(error).split()).replace("`target_modules`", "targets")
+        linear = {n.rpartition(".")[2] for n, m in base.named_modules() if isinstance(m, nn.Linear)}
+        fit = sorted(name for name in linear if name not in why)
+        raise ConfigError(
+            f"no adapter on this model: {why}; targets may name {', '.join(fit) or 'nothing here'}"
+        ) from None
     found: PreTrainedModel = made.eval()
     return found
 
