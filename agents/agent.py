@@ -35,6 +35,16 @@ class Inside:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbers:
+    """What a seat knows and may do as numbers, for agents that read no text."""
+
+    array: np.ndarray
+    """`Task.array` of the seat: no more than its prompt tells."""
+    moves: Mapping[int, str]
+    """Number of every legal move -> the move (`Task.numbered`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Prefix:
     """The first tokens of a reply, which its policy wrote in an earlier one; it learns them too."""
 
@@ -71,6 +81,8 @@ class Request:
     """The first tokens of the reply; language models alone can go on from them."""
     inside: Inside | None = field(default=None, compare=False)
     """For insiders, while the seat waits; None for other agents."""
+    numbers: Numbers | None = field(default=None, compare=False)
+    """For agents that read numbers; None for others."""
 
 
 def request_of(
@@ -80,15 +92,18 @@ def request_of(
     conversation: str = "",
     *,
     inside: bool = False,
+    numbers: bool = False,
 ) -> Request:
     """Return the request of a seat that an environment waits for.
 
-    `rng` is that of the episode for an insider (`Agent.insider`), else the agent's (`sealed_rng`).
+    `rng` is that of the episode for an insider (`Agent.insider`), else the agent's (`sealed_rng`);
+    `numbers` is for agents that read them (`Agent.reads_numbers`).
     """
     expert, fork = functools.partial(env.expert, seat), functools.partial(copy.deepcopy, env)
     known = Inside(expert, env.episode.task, fork) if inside else None
-    info = env.info(seat)
-    return Request(seat, env.chat(seat), info, rng, conversation, inside=known)
+    info, task = env.info(seat), env.task
+    seen = Numbers(task.array(seat), task.numbered(seat)) if numbers else None
+    return Request(seat, env.chat(seat), info, rng, conversation, inside=known, numbers=seen)
 
 
 def sealed_rng(name: str) -> np.random.Generator:
@@ -144,6 +159,8 @@ class Agent:
     """Whether its requests hold what its seat must not know (`Request.inside`), and the generator
     of the episode, which follows from the seed. So have the scripted agents that speak through the
     environment's expert, and caches of replies."""
+    reads_numbers: bool = False
+    """Whether its requests hold what its seat knows as numbers (`Request.numbers`)."""
 
     @property
     def gives_probabilities(self) -> bool:

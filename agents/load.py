@@ -34,6 +34,7 @@ from coevo.agents.models.base_model import SECONDS, BaseModel, hub_answers
 from coevo.agents.models.folders import (
     FOLDERS,
     NAMED,
+    NET_CARD,
     PROMPTS,
     base_model,
     baseline_folder,
@@ -41,8 +42,10 @@ from coevo.agents.models.folders import (
     model_folder,
     policy_folders,
 )
+from coevo.agents.models.nets import is_net
 from coevo.agents.models.sb3 import load_sb3
 from coevo.agents.models.seated import SeatedPolicies
+from coevo.agents.net_policy import load_net
 from coevo.agents.policy import Policy
 from coevo.agents.registry import is_scripted, names, scripted
 from coevo.agents.sampling import SamplingConfig
@@ -188,6 +191,11 @@ def load_agent(
         return scripted(source)
     if source == "table":
         return TabularPolicy(Table(), name=source, sampling=sampling, seed=seed)
+    if is_net(source):
+        raise ConfigError(
+            f"{source!r} is made for the arrays of an environment: train it with `coevo train ALGO "
+            f"--env ID --model {source}`, and give the folder of the run"
+        )
     prefix, colon, name = source.partition(":")
     if colon and prefix in PREFIXES:
         return _prefixed(prefix, name, sampling=sampling, seed=seed, device=device)
@@ -205,6 +213,9 @@ def load_agent(
     for name, folder in folders.items():
         if (folder / PROMPTS).is_file():
             policies[name] = load_table(folder, name=source, sampling=sampling, seed=seed)
+            continue
+        if (folder / NET_CARD).is_file():
+            policies[name] = load_net(folder, name=source, sampling=sampling, seed=seed)
             continue
         loaded = loader.policy(folder, path if len(folders) == 1 else str(folder))
         policies[name] = LanguageModelAgent(*loaded, name=source, sampling=sampling, seed=seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -14,7 +16,9 @@ from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
 from coevo.agents.models.adapters import Adapter, adapted
 from coevo.agents.models.copies import shared_copy
-from coevo.agents.models.folders import STARTER_MODEL, base_model, whole_model
+from coevo.agents.models.folders import STARTER_MODEL, base_model, is_made, whole_model
+from coevo.agents.models.nets import Net, NetShape, is_net, net_settings
+from coevo.agents.net_policy import NetPolicy
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.table import Rows, Table, TabularPolicy
@@ -25,13 +29,15 @@ class PolicyMaker:
     """Gives policies with start weights under a name.
 
     Args:
-        source: start model where no other is named; `table` is an empty table of logits.
+        source: start model where no other is named; `table` is an empty table of logits, `net` a
+            small network over arrays.
         sampling: of every policy.
-        seed: of the start weights of adapters.
+        seed: of the start weights of adapters and networks.
         device: where models are.
         trust_remote_code: run code that comes with a model.
         engine: where tokens come from; None runs the models themselves.
         dtype: of the weights.
+        shape: returns what a network reads and says; None where no environment is known.
     """
 
     def __init__(
@@ -44,13 +50,14 @@ class PolicyMaker:
         trust_remote_code: bool = False,
         engine: EngineConfig | None = None,
         dtype: str = "float32",
+        shape: Callable[[], NetShape] | None = None,
     ) -> None:
         self.dtype: torch.dtype = getattr(torch, dtype)
         self.source, self.sampling, self.seed = source, sampling, seed
         self.device, self.trust = device, trust_remote_code
         self.engine = engine or Torch()
         self._engines: dict[str, Engine] = {}
-        self._rows = Rows()
+        self._rows, self._shape = Rows(), shape
         self._loaded: dict[str, tuple[PreTrainedModel, PreTrainedTokenizerBase]] = {}
 
     def __call__(
@@ -69,12 +76,12 @@ class PolicyMaker:
         scores and is never asked, so that it needs no server.
         """
         source = model or self.source
-        if source == "table":
+        if is_made(source):
             if adapter is not None:
-                raise ConfigError("a table has no layers to adapt; leave population.adapters out")
+                raise ConfigError(f"a {source} takes no adapter; leave population.adapters out")
             if not isinstance(self.engine, Torch):
-                raise ConfigError(f"engine={self.engine.name!r} runs no table; leave it out")
-            return TabularPolicy(Table(), self._rows, name=name, sampling=self.sampling)
+                raise ConfigError(f"engine={self.engine.name!r} runs no {source}; leave it out")
+            return self._made(source, name)
         start, tokenizer = self._start(source)
         if not learns:
             own = start
@@ -88,6 +95,15 @@ class PolicyMaker:
         if adapter is not None or not learns:
             agent.weights.base = base_model(source)
         return agent
+
+    def _made(self, source: str, name: str) -> Policy:
+        """Return a table, or a network as all of its name start in this run."""
+        if not is_net(source):
+            return TabularPolicy(Table(), self._rows, name=name, sampling=self.sampling)
+        if self._shape is None:
+            raise ConfigError(f"{source!r} is made for an environment, and none is known here")
+        net = Net(net_settings(source), self._shape(), self.seed)
+        return NetPolicy(net, name=name, sampling=self.sampling)
 
     def _engine(self, source: str) -> Engine:
         """Return the engine of a policy; vLLM is shared by those of one start model."""

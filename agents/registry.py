@@ -101,7 +101,8 @@ def as_opponent(agent: Agent) -> Opponent:
     own = sealed_rng(agent.name)
 
     def reply(env: TextEnv, seat: str, rng: np.random.Generator) -> str:
-        asked = request_of(env, seat, rng if agent.insider else own, inside=agent.insider)
+        given = rng if agent.insider else own
+        asked = request_of(env, seat, given, inside=agent.insider, numbers=agent.reads_numbers)
         return answered(agent.act([asked])[0]).text
 
     return reply

@@ -19,17 +19,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from coevo.agents.agent import Reply, Request
+from coevo.agents.agent import Request
 from coevo.agents.engines.engine import Prompt
-from coevo.agents.engines.logit_processors import LogitProcessor
+from coevo.agents.engines.move_engine import MoveEngine, closed
 from coevo.agents.engines.scoring import InnerLayer, Scored, Span
-from coevo.agents.engines.table_engine import TableEngine, open_logits
 from coevo.agents.models.folders import PROMPTS
-from coevo.agents.policy import Policy
+from coevo.agents.move_policy import MovePolicy
 from coevo.agents.sampling import Ids, SamplingConfig, filtered
 from coevo.agents.weights import Weights
 from coevo.envs.core.errors import ConfigError, legible
-from coevo.envs.core.parsing import answer, parse_move
 
 ROWS, MOVES = 4096, 64
 """Most prompts and most legal moves of a table."""
@@ -128,7 +126,7 @@ class TableWeights(Weights):
             raise ConfigError(f"a table has no layer {inner.layer}; take a language model")
         row_N = torch.tensor([s.ids[0] for s in spans])
         moves = [self.rows.moves[row] for row in row_N.tolist()]
-        logits_NA = open_logits(model or self.model, row_N, moves, sampling)
+        logits_NA = _open(model or self.model, row_N, moves, sampling)
         hidden_NH = one_hot(row_N, ROWS).float() if hidden else None
         ids_N = torch.tensor([s.ids[1] for s in spans])
         return Scored(lambda part: logits_NA[part], ids_N, hidden_NH)
@@ -156,7 +154,7 @@ class TableWeights(Weights):
             return dict(load_file(folder / WEIGHTS))
 
 
-class TabularPolicy(Policy):
+class TabularPolicy(MovePolicy):
     """Draws a legal move from the row of its prompt; rows are shared by all tables of a run.
 
     A prompt has the number of the row in which it was met: two that played at once would number
@@ -164,37 +162,17 @@ class TabularPolicy(Policy):
     """
 
     plays_ahead: ClassVar = False
+    kind: ClassVar = "a table"
 
     def __init__(self, model: nn.Module, rows: Rows | None = None, **common: Any) -> None:
         self.rows = rows or Rows()
-        super().__init__(TableWeights(model, self.rows), TableEngine(), **common)
+        super().__init__(TableWeights(model, self.rows), MoveEngine(read_rows), **common)
 
-    @property
-    def processors(self) -> tuple[LogitProcessor, ...]:
-        """Return none: its tokens are the legal moves, guided or not."""
-        if self.sampling.thoughts:
-            raise ConfigError(
-                f"sampling.thoughts={self.sampling.thoughts}: a table says its move at once; leave "
-                "it out"
-            )
-        return ()
+    def _prompt(self, request: Request) -> Prompt:
+        return _prompt(self.rows.row(request), request)
 
-    def _in_moves(self, request: Request) -> bool:
-        return True
-
-    def _write(self, requests: Sequence[Request]) -> list[Reply]:
-        prompts = [self._prompt(r, self.rows.row(r)) for r in requests]
-        drawn = zip(requests, prompts, self._generate(requests, prompts), strict=True)
-        return [
-            Reply(
-                answer(r.info["legal_actions"][s.ids[0]]),
-                list(p.ids),
-                s.ids,
-                s.logprobs,
-                policy=self.ref,
-            )
-            for r, p, s in drawn
-        ]
+    def _move(self, request: Request, token: int) -> str:
+        return str(request.info["legal_actions"][token])
 
     def move_logprobs(self, requests: Sequence[Request]) -> list[np.ndarray]:
         """Return the log-probability of every legal move; a prompt not met yet is uniform."""
@@ -204,7 +182,7 @@ class TabularPolicy(Policy):
             moves = len(request.info["legal_actions"])
             logp_A = torch.full((moves,), -float(np.log(moves)), dtype=torch.float64)
             if row is not None:
-                prompt = self._prompt(request, row)
+                prompt = _prompt(row, request)
                 each = [prompt] * moves
                 found = self.engine.logprobs(self.ref, each, prompt.choices, self.sampling)
                 logp_A = torch.cat(found)
@@ -213,21 +191,24 @@ class TabularPolicy(Policy):
             out.append(logp_A.numpy())
         return out
 
-    def probabilities(self, requests: Sequence[Request]) -> list[np.ndarray]:
-        return [np.exp(logp) for logp in self.move_logprobs(requests)]
 
-    def reread(self, request: Request, reply: Reply) -> list[int]:
-        return [self.rows.row(request)]
+def _prompt(row: int, request: Request) -> Prompt:
+    return Prompt((row,), _choices(len(request.info["legal_actions"])))
 
-    def spell(self, request: Request, text: str) -> Reply:
-        legal = request.info["legal_actions"] or ()
-        move = parse_move(text, legal).move
-        if move not in legal:
-            raise ConfigError(f"a table has no move for {text[:60]!r}; expected one of {legal[:6]}")
-        return Reply(text, [self.rows.row(request)], [list(legal).index(move)], [0.0])
 
-    def _prompt(self, request: Request, row: int) -> Prompt:
-        return Prompt((row,), _choices(len(request.info["legal_actions"])))
+def read_rows(model: nn.Module, prompts: Sequence[Prompt], sampling: SamplingConfig) -> Tensor:
+    """Return what a table says of prompts; see `MoveEngine`."""
+    row_N = torch.tensor([p.ids[0] for p in prompts])
+    return _open(model, row_N, [len(p.choices) for p in prompts], sampling)
+
+
+def _open(
+    model: nn.Module, row_N: Tensor, moves: Sequence[int], sampling: SamplingConfig
+) -> Tensor:
+    """Return logits over the temperature, [N, A]; columns without a move are closed."""
+    logits_NA = model(row_N)
+    columns_A = torch.arange(logits_NA.shape[1])
+    return closed(logits_NA, columns_A < torch.tensor(moves).unsqueeze(1), sampling)
 
 
 @functools.lru_cache(maxsize=1024)

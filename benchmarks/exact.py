@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from coevo.agents.agent import Agent, Request
+from coevo.agents.agent import Agent, Numbers, Request
 from coevo.agents.scripted import RandomAgent
 from coevo.agents.strategies.game_tree import Decision, GameTree, Policy, best_response, game_tree
 from coevo.benchmarks.forfeits import ForfeitTree
@@ -21,6 +21,7 @@ from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.games.openspiel import OpenSpielTask
+from coevo.envs.games.tensors import encode
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def tabular_policy(
     if len(env.possible_agents) != 2:
         raise ConfigError(f"{env_id}: exploitability needs a two-player environment")
     keys = [d.key for d in tree.decisions]
-    odds, mass = _ask(agent, requests(env, tree.decisions))
+    odds, mass = _ask(agent, requests(env, tree.decisions, numbers=agent.reads_numbers))
     table = {
         d.key: list(zip(d.state.legal_actions(d.player), map(float, p), strict=True))
         for d, p in zip(tree.decisions, odds, strict=True)
@@ -143,8 +144,13 @@ def tabular_policy(
     return PolicyTable(tree, table, said, env)
 
 
-def requests(env: TextEnv, decisions: Sequence[Decision]) -> list[Request]:
-    """Return the request that a seat would get at each information state of an environment."""
+def requests(
+    env: TextEnv, decisions: Sequence[Decision], *, numbers: bool = False
+) -> list[Request]:
+    """Return the request that a seat would get at each information state of an environment.
+
+    `numbers` is for agents that read them.
+    """
     rng, task = np.random.default_rng(0), env.task
     if not isinstance(task, OpenSpielTask):
         raise ConfigError(f"{env} is no OpenSpiel game: nothing there is known exactly")
@@ -160,9 +166,15 @@ def requests(env: TextEnv, decisions: Sequence[Decision]) -> list[Request]:
                 **task.known_at(d.state, d.player),
             },
             rng=rng,
+            numbers=_numbers(task, d) if numbers else None,
         )
         for d in decisions
     ]
+
+
+def _numbers(task: OpenSpielTask, at: Decision) -> Numbers:
+    moves = {number: move for move, number in task.legal_moves(at.state, at.player).items()}
+    return Numbers(encode(at.state, at.player), moves)
 
 
 def _ask(agent: Agent, asked: list[Request]) -> tuple[list[np.ndarray], list[float] | None]:
@@ -189,7 +201,7 @@ def seat_policy(
 ) -> Policy:
     env, tree = _env(env_id, env_options)
     own = [d for d in tree.decisions if d.player == player]
-    odds = agent.probabilities(requests(env, own))
+    odds = agent.probabilities(requests(env, own, numbers=agent.reads_numbers))
     return {
         d.key: list(zip(d.state.legal_actions(player), map(float, p), strict=True))
         for d, p in zip(own, odds, strict=True)

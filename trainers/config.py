@@ -66,8 +66,9 @@ class TrainConfig:
     env_options: Mapping[str, Any] = field(default_factory=lambda: {"prompt_style": "terse"})
     """Arguments of the environment, or of all of them."""
     model: str = "starter"
-    """`starter` for the shipped model, a folder with a causal LM, a Hub id, or `table`: a row of
-    logits for every prompt, where every turn has a list of legal moves."""
+    """`starter` for the shipped model, a folder with a causal LM, a Hub id; or, where every turn
+    has a list of legal moves, `table`: a row of logits for every prompt, and `net`: a small network
+    over arrays, such as `net:conv,gru,hidden=32`."""
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     """How policies draw their tokens; filters, such as `top_p`, are for those that do not learn."""
     sampling_of: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

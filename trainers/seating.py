@@ -8,12 +8,14 @@ import numpy as np
 from torch import nn
 
 from coevo.agents.agent import Agent
+from coevo.agents.models.nets import NetShape
 from coevo.agents.policy import Policy
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.population import MakePolicy, Population
 from coevo.agents.sampling import NEUTRAL
 from coevo.agents.scripted import RandomAgent
 from coevo.envs import make
+from coevo.envs.bridges.vector import numbered
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.errors import CoevoError, ConfigError, unknown
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout_of
@@ -50,7 +52,27 @@ def policy_maker(config: TrainConfig, *, trust_remote_code: bool = False) -> Pol
         trust_remote_code=trust_remote_code,
         engine=config.engine,
         dtype=config.dtype,
+        shape=lambda: net_shape(config.environments),
     )
+
+
+def net_shape(given: Mapping[str, Environment]) -> NetShape:
+    """Return what a network reads and says in environments, which must be the same in all.
+
+    Raises:
+        ConfigError: replies are free text, or the shapes differ.
+    """
+    found = {}
+    for id, own in given.items():
+        task = numbered(make(id, **own.options))
+        found[id] = NetShape(task.array_space.shape, task.numbers)
+    first, *others = found
+    for other in others:
+        if found[other] != found[first]:
+            raise ConfigError(
+                f"a network has one shape: {first} has {found[first]}, {other} {found[other]}"
+            )
+    return found[first]
 
 
 def population_of(

@@ -20,6 +20,10 @@ from coevo.envs.core.errors import ConfigError, DataError, nearest
 
 PROMPTS = "table.json"
 """File of a tabular policy."""
+NET_CARD = "net.json"
+"""File of a small network over arrays, which says how it is built."""
+MADE = ("table", "net")
+"""Start models that a run makes anew, and that lie in no folder."""
 STARTER_MODEL = Path(__file__).parents[1] / "starter_model"
 """The shipped model."""
 LARGEST_CONFIG = 2**20
@@ -42,6 +46,15 @@ def starter_folder() -> Path:
 
 NAMED = {"starter": starter_folder, "smollm2": smollm2_folder}
 """Models with names of their own -> where they lie."""
+
+
+def is_made(source: str) -> bool:
+    """Return whether a start model is made anew by its run.
+
+    >>> is_made("table"), is_made("net:conv"), is_made("starter")
+    (True, True, False)
+    """
+    return source.partition(":")[0] in MADE
 
 
 def path_of(source: str) -> str:
@@ -117,7 +130,8 @@ def _newest_checkpoint(run: Path, mark: str) -> Path | None:
 
 
 def _holds_policy(path: Path) -> bool:
-    return any((path / name).is_file() for name in ("config.json", adapters.CONFIG, BASE, PROMPTS))
+    marks = ("config.json", adapters.CONFIG, BASE, PROMPTS, NET_CARD)
+    return any((path / name).is_file() for name in marks)
 
 
 def _several(source: str | Path, folders: Iterable[Path]) -> DataError:

@@ -22,6 +22,10 @@ class SeatedPolicies(Agent):
     def __init__(self, policies: Mapping[str, Agent], name: str = "policies") -> None:
         self.policies, self.name = policies, name
 
+    @property
+    def reads_numbers(self) -> bool:  # type: ignore[override]  # it depends on the policies
+        return any(p.reads_numbers for p in self.policies.values())
+
     def act(self, requests: Sequence[Request]) -> list[Reply]:
         return self._spread(requests, "act")
 

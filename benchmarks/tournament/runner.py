@@ -136,7 +136,7 @@ class Named(Agent):
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.agent, self.name, self.version = agent, name, agent.version
-        self.insider = agent.insider
+        self.insider, self.reads_numbers = agent.insider, agent.reads_numbers
 
     def forget(self) -> None:
         self.agent.forget()

@@ -96,7 +96,8 @@ class Train(Command):
     env: Annotated[str | None, Shown("ID")] = None
     """Environment; `coevo envs` lists them."""
     model: Annotated[str | None, Shown("PATH", "starter, the shipped model")] = None
-    """Start model: smollm2, a folder, a run folder, or owner/name on the Hugging Face Hub."""
+    """Start model: smollm2, a folder, a run folder, or owner/name on the Hugging Face Hub; table,
+    or net:conv,gru,hidden=32, for small policies over listed moves."""
     steps: Annotated[int | None, Shown("N", low=1)] = None
     """Limit: updates."""
     budget: Annotated[str | None, Shown("TIME", "4m, if there is no other limit")] = None

@@ -20,6 +20,7 @@ from coevo.envs import make
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.trainers.config import TrainConfig
+from coevo.trainers.seating import net_shape
 
 PROBED_STATES = 1000
 """Most information states of a game whose exploitability is followed during training."""
@@ -38,8 +39,10 @@ def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Poli
     maker = PolicyMaker(
         config.model,
         sampling=config.sampling,
+        seed=config.seed,
         device=config.device,
         trust_remote_code=trust_remote_code,
+        shape=lambda: net_shape(config.environments),
     )
     return maker("start")
 

@@ -54,7 +54,7 @@ def _check(agent: Agent, person_seat: str, table: Table) -> None:
     while env.awaiting:
         seat = env.agent_selection
         player = RandomAgent() if seat == person_seat else agent
-        asked = request_of(env, seat, rng, inside=player.insider)
+        asked = request_of(env, seat, rng, inside=player.insider, numbers=player.reads_numbers)
         env.step(player.act([asked])[0].text)
         if seat != person_seat:
             return
@@ -91,5 +91,6 @@ class Table:
 
     def _ask(self, agent: Agent, env: TextEnv, seat: str) -> Reply:
         rng = self.rng if agent.insider else self.own
-        asked = request_of(env, seat, rng, seat, inside=agent.insider)
+        numbers = agent.reads_numbers
+        asked = request_of(env, seat, rng, seat, inside=agent.insider, numbers=numbers)
         return answered(agent.act([asked])[0])

@@ -11,7 +11,7 @@ from typing import Any
 
 from coevo.agents.agent import Agent
 from coevo.agents.load import PREFIXES, load_agent
-from coevo.agents.models.folders import baseline_folder, path_of, policy_folders
+from coevo.agents.models.folders import baseline_folder, is_made, path_of, policy_folders
 from coevo.agents.registry import is_scripted
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs import make
@@ -45,7 +45,7 @@ def quiet() -> None:
 
 def habits(source: str) -> Habits:
     """Say how a model is prompted: as in its run, else as its own `config.json` says."""
-    if source in ("starter", "table"):
+    if source == "starter" or is_made(source):
         return STARTER_HABITS
     source = path_of(source)
     path = Path(source).expanduser()

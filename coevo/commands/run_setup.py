@@ -10,7 +10,8 @@ from typing import Any
 
 from coevo.agents import SCRIPTED
 from coevo.agents.load import pick_device
-from coevo.agents.models.folders import NAMED, model_folder
+from coevo.agents.models.folders import MADE, NAMED, is_made, model_folder
+from coevo.agents.models.nets import is_net, net_settings
 from coevo.benchmarks.files import short
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
@@ -173,14 +174,16 @@ def _model(source: str) -> str:
     """Pin a start model down: a folder by its full path, so that resuming works from anywhere."""
     if source in SCRIPTED:
         raise ConfigError(f"--model {source} is a scripted player, not a language model")
-    if source == "table":
+    if is_net(source):
+        net_settings(source)  # a part that is not known is said here
+    if is_made(source):
         return source
     path = Path(source).expanduser()
     if source in NAMED:
         model_folder(source)  # one that was not fetched is said here
         return source
     if not path.exists() and "/" not in source:
-        here = nearest(source, [*NAMED, "table", *(p.name for p in Path().iterdir() if p.is_dir())])
+        here = nearest(source, [*NAMED, *MADE, *(p.name for p in Path().iterdir() if p.is_dir())])
         hint = f"; did you mean {' or '.join(map(repr, here))}?" if here else ""
         raise DataError(f"no model folder {source!r} here{hint} Hub ids are owner/name")
     found = model_folder(source)

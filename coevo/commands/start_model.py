@@ -14,13 +14,12 @@ import json
 import math
 from pathlib import Path
 
-from coevo.agents.models.folders import NAMED, model_folder
+from coevo.agents.models.folders import NAMED, is_made, model_folder
 from coevo.agents.population.team import Adapters
 from coevo.envs.core.config import assign
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.steps.demonstrate import Demonstrate
 
-OURS = ("starter", "table")
 MILLION = 1_000_000
 LOWEST = 1e-6
 ADAPTER = 1e-4
@@ -57,9 +56,13 @@ def suited_rate(rate: float, count: int, *, adapted: bool = False, imitates: boo
     return min(rate, max(LOWEST, float(f"{scaled:.2g}")))
 
 
+def _ours(model: str) -> bool:
+    return model == "starter" or is_made(model)
+
+
 def suited(config: TrainConfig) -> TrainConfig:
     """Return a configuration with the learning rate that suits the size of its model."""
-    count = None if config.model in OURS else _size(config.model)
+    count = None if _ours(config.model) else _size(config.model)
     if count is None:
         return config
     optim = config.algorithm.optim
@@ -73,7 +76,7 @@ def suited(config: TrainConfig) -> TrainConfig:
 
 def start_note(config: TrainConfig) -> str:
     """Return one line about a model that is not ours; empty for one that is."""
-    if config.model in OURS:
+    if _ours(config.model):
         return ""
     count = _size(config.model)
     size = f"{count:,} parameters" if count else "parameters not counted before it is loaded"

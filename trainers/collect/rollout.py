@@ -85,7 +85,7 @@ class _Live:
         """Return the request of a seat, with what is added to its prompts."""
         name, inside = f"{self.number}/{seat}", agent.insider
         rng = self.rng if inside else self._own(self.spec.players[seat], agent)
-        plain = request_of(self.env, seat, rng, name, inside=inside)
+        plain = request_of(self.env, seat, rng, name, inside=inside, numbers=agent.reads_numbers)
         if self.spec.begins.get(seat) and all(t.agent != seat for t in self.env.episode.turns):
             plain = replace(plain, begins=self.spec.begins[seat])
         if seat in self.spec.prefix and all(t.agent != seat for t in self.env.episode.turns):

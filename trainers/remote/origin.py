@@ -13,7 +13,7 @@ import coevo.agents
 import coevo.envs
 import coevo.trainers
 from coevo.agents.models.base_model import digest
-from coevo.agents.models.folders import model_folder
+from coevo.agents.models.folders import is_made, model_folder
 from coevo.envs import register
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.registry import ENVS, EnvSpec
@@ -92,7 +92,7 @@ def versions() -> dict[str, str]:
 
 
 def _digest(model: str) -> str:
-    return "" if model == "table" else digest(model_folder(model))
+    return "" if is_made(model) else digest(model_folder(model))
 
 
 def address() -> str:

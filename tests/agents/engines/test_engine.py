@@ -6,11 +6,12 @@ import torch
 from torch import nn
 
 from coevo.agents.engines.engine import EngineError, Prompt
-from coevo.agents.engines.table_engine import TableEngine
+from coevo.agents.engines.move_engine import MoveEngine
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
 from coevo.agents.sampling import SamplingConfig
+from coevo.agents.table import read_rows
 from coevo.envs.core.episode import PolicyRef
 
 PROMPTS = [Prompt((5, 6, 7)), Prompt((9,)), Prompt((5,), ((7, 3), (8, 3)))]
@@ -70,8 +71,8 @@ def test_what_is_published_is_what_answers(model):
     assert all(torch.equal(a, b) for a, b in zip(again, scored[1], strict=True))
 
 
-def test_a_table_engine_draws_by_the_rows_in_force():
-    engine, policy = TableEngine(), PolicyRef("policy", 0)
+def test_a_move_engine_draws_by_the_rows_in_force():
+    engine, policy = MoveEngine(read_rows), PolicyRef("policy", 0)
     table = nn.Embedding.from_pretrained(torch.tensor([[0.0, 2.0, 50.0], [50.0, 0.0, 0.0]]))
     engine.publish(policy, table)
     prompts = [Prompt((0,), ((0,), (1,)))] * 4000

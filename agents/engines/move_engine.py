@@ -1,8 +1,8 @@
-"""The engine of tables: one token is a whole move, a prompt is the number of its row."""
+"""The engine of policies whose tokens are whole moves: tables, networks over arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,21 @@ from coevo.agents.sampling import Ids, SamplingConfig, drawn, filtered, uniform
 from coevo.envs.core.episode import PolicyRef
 from coevo.envs.core.errors import ConfigError
 
+Reader = Callable[[nn.Module, Sequence[Prompt], SamplingConfig], Tensor]
+"""(module, prompts, sampling) -> logits of all moves over the temperature, [N, A]; `CLOSED` where a
+move is not legal."""
 
-class TableEngine(InProcess):
-    """Draws moves from rows of logits; the choices of a prompt are the moves of its row."""
+
+class MoveEngine(InProcess):
+    """Draws one token per prompt, which is a move; the choices of a prompt are its legal moves.
+
+    Args:
+        read: what a module says of prompts.
+    """
+
+    def __init__(self, read: Reader) -> None:
+        super().__init__()
+        self.read = read
 
     def generate(
         self,
@@ -34,8 +46,9 @@ class TableEngine(InProcess):
             arm_N = drawn(logp_NA.exp(), every_N, uniform(seeds, 1)[:, 0])
         else:
             arm_N = logp_NA.argmax(1)
-        pairs = zip(arm_N.tolist(), logp_NA, strict=True)
-        return [Sample([arm], [float(logp_A[arm])]) for arm, logp_A in pairs]
+        logp_N = logp_NA.gather(1, arm_N.unsqueeze(1)).squeeze(1)
+        pairs = zip(arm_N.tolist(), logp_N.tolist(), strict=True)
+        return [Sample([arm], [logp]) for arm, logp in pairs]
 
     def logprobs(
         self,
@@ -52,24 +65,17 @@ class TableEngine(InProcess):
     def _logp(
         self, policy: PolicyRef, prompts: Sequence[Prompt], sampling: SamplingConfig
     ) -> Tensor:
-        row_N = torch.tensor([p.ids[0] for p in prompts])
-        moves = [len(p.choices) for p in prompts]
-        logits_NA = open_logits(self.module(policy), row_N, moves, sampling)
         if sampling.repetition_penalty != 1:
             raise ConfigError(
-                f"sampling.repetition_penalty={sampling.repetition_penalty:g} must be 1 for a "
-                "table: a move is one token, and nothing in it repeats; a model takes others"
+                f"sampling.repetition_penalty={sampling.repetition_penalty:g} must be 1 where a "
+                "move is one token, in which nothing repeats; a language model takes others"
             )
+        logits_NA = self.read(self.module(policy), prompts, sampling)
         if sampling.filters:
             logits_NA = filtered(logits_NA, (), sampling)
         return logits_NA.log_softmax(-1)
 
 
-def open_logits(
-    model: nn.Module, row_N: Tensor, moves: Sequence[int], sampling: SamplingConfig
-) -> Tensor:
-    """Return logits over the temperature, [N, A]; columns without a move are closed."""
-    logits_NA = model(row_N) / (sampling.temperature or 1.0)
-    return logits_NA.masked_fill(
-        torch.arange(logits_NA.shape[1]) >= torch.tensor(moves).unsqueeze(1), CLOSED
-    )
+def closed(logits_NA: Tensor, legal_NA: Tensor, sampling: SamplingConfig) -> Tensor:
+    """Return logits over the temperature; columns without a legal move are closed."""
+    return (logits_NA / (sampling.temperature or 1.0)).masked_fill(~legal_NA, CLOSED)
