@@ -20,7 +20,7 @@ from coevo.commands.arguments import Imitate, Train, as_typed
 from coevo.commands.run_setup import prepare
 from coevo.commands.run_summary import origin, write_summary
 from coevo.commands.screen import Screen, cell, share
-from coevo.commands.start_model import OURS, parameters, start_note
+from coevo.commands.start_model import ours, parameters, start_note
 from coevo.commands.train import counters, learn, resumable
 from coevo.envs import make
 from coevo.envs.core.errors import DataError
@@ -74,7 +74,7 @@ def run(args: Imitate) -> int:
 
 def size_of(model: str) -> Size:
     """Return what suits a model; whose size is not known before it is loaded counts as medium."""
-    count = 0 if model in OURS else parameters(model_folder(model))
+    count = 0 if ours(model) else parameters(model_folder(model))
     return next(s for s in SIZES if (100e6 if count is None else count) < s.parameters)
 
 

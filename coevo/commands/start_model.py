@@ -56,13 +56,14 @@ def suited_rate(rate: float, count: int, *, adapted: bool = False, imitates: boo
     return min(rate, max(LOWEST, float(f"{scaled:.2g}")))
 
 
-def _ours(model: str) -> bool:
+def ours(model: str) -> bool:
+    """Return whether the algorithms' learning rates are for this start model."""
     return model == "starter" or is_made(model)
 
 
 def suited(config: TrainConfig) -> TrainConfig:
     """Return a configuration with the learning rate that suits the size of its model."""
-    count = None if _ours(config.model) else _size(config.model)
+    count = None if ours(config.model) else _size(config.model)
     if count is None:
         return config
     optim = config.algorithm.optim
@@ -76,7 +77,7 @@ def suited(config: TrainConfig) -> TrainConfig:
 
 def start_note(config: TrainConfig) -> str:
     """Return one line about a model that is not ours; empty for one that is."""
-    if _ours(config.model):
+    if ours(config.model):
         return ""
     count = _size(config.model)
     size = f"{count:,} parameters" if count else "parameters not counted before it is loaded"
