@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from torch import Tensor, nn
 
 from coevo.agents.agent import Numbers, Request
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.logit_processors import CLOSED
 from coevo.agents.engines.move_engine import MoveEngine, closed
 from coevo.agents.engines.prefix_tree import Row
 from coevo.agents.engines.scoring import InnerLayer, Scored, Span
@@ -74,7 +77,7 @@ class NetWeights(Weights):
                 f"layer {inner.layer} of a network over arrays has no policy; take a language model"
             )
         found: NetRead = (model or self.model)([s.ids for s in spans])
-        logits_NA = closed(found.outputs_MA, found.legal_MA, sampling)
+        logits_NA = _logits(found, sampling, self.model.shape.values)
         ids_N = torch.tensor([s.ids[at] for s in spans for at in s.starts])
         return Scored(lambda part: logits_NA[part], ids_N, found.features_MH if hidden else None)
 
@@ -110,6 +113,13 @@ class NetPolicy(MovePolicy):
     def gives_probabilities(self) -> bool:
         """Whether a move depends on what its seat sees now alone."""
         return self.model.gru is None
+
+    def exploring(self, epsilon: float) -> Self:
+        """Return a player with the same values that makes a random legal move with this chance."""
+        twin = self.drawing(replace(self.sampling, temperature=1.0))
+        twin.engine = MoveEngine(partial(read_arrays, epsilon=epsilon))
+        twin.publish(self.version)
+        return twin
 
     def forget(self) -> None:
         self._read: dict[str, list[int]] = {}
@@ -161,19 +171,44 @@ class NetPolicy(MovePolicy):
         return found
 
 
-def read_arrays(model: nn.Module, prompts: Sequence[Prompt], sampling: SamplingConfig) -> Tensor:
-    """Return what a network says of the last arrays of prompts; see `MoveEngine`."""
+def read_arrays(
+    model: nn.Module,
+    prompts: Sequence[Prompt],
+    sampling: SamplingConfig,
+    epsilon: float = 0.0,
+) -> Tensor:
+    """Return what a network says of the last arrays of prompts; see `MoveEngine`.
+
+    Args:
+        model: a network.
+        prompts: contexts.
+        sampling: how moves are drawn.
+        epsilon: chance of a random move, where outputs are values.
+    """
     found: NetRead = model([p.ids for p in prompts])
     last_N = torch.tensor(found.steps).cumsum(0) - 1
-    return closed(found.outputs_MA[last_N], found.legal_MA[last_N], sampling)
+    values = cast("Net", model).shape.values
+    return _logits(found, sampling, values, epsilon)[last_N]
+
+
+def _logits(found: NetRead, sampling: SamplingConfig, values: bool, epsilon: float = 0.0) -> Tensor:
+    """Return logits over the temperature; of values, that the highest legal one is played."""
+    legal_MA = found.legal_MA
+    if not values:
+        return closed(found.outputs_MA, legal_MA, sampling)
+    best_M1 = found.outputs_MA.masked_fill(~legal_MA, CLOSED).argmax(-1, keepdim=True)
+    odds_MA = epsilon * legal_MA / legal_MA.sum(-1, keepdim=True)
+    odds_MA = odds_MA.scatter_add(1, best_M1, odds_MA.new_full(best_M1.shape, 1 - epsilon))
+    return odds_MA.log().clamp(min=CLOSED)
 
 
 def load_net(folder: Path, **common: Any) -> NetPolicy:
     """Return the network of a folder as a policy."""
     with legible(folder / NET_CARD):
         card = json.loads((folder / NET_CARD).read_text(encoding="utf-8"))
-        settings = read(NetSettings, card["settings"])
-        shape = NetShape(tuple(map(int, card["array"])), int(card["moves"]))
+        settings: NetSettings = read(NetSettings, card["settings"])
+        array = tuple(map(int, card["array"]))
+        shape = NetShape(array, int(card["moves"]), bool(card["values"]))
     policy = NetPolicy(Net(settings, shape), **common)
     tensors = dict(policy.weights.read(folder))
     with legible(folder / WEIGHTS):

@@ -225,10 +225,12 @@ class Algorithm:
             self.advantage.baseline,
             self.loss.regularise,
         )
-        if any(t.compares == "magnet" for t in terms) != (self.magnet is not None):
+        pulls = any(t.compares == "magnet" for t in terms)
+        if (pulls or any(step.reads_magnet for step in self.cycle)) != (self.magnet is not None):
             yield (
                 f"magnet={self.magnet} and the loss terms {[t.name for t in terms]} contradict "
-                "each other: a magnet needs the loss term 'magnet_kl', and the term needs a magnet"
+                "each other: a magnet needs the loss term 'magnet_kl' or the step 'fit_values', "
+                "and these need a magnet"
             )
         if self.reference is not None and not self.needs_reference:
             yield (
@@ -270,7 +272,8 @@ class Algorithm:
             yield from self._ahead_conflicts()
         if self.collect.replay is not None:
             yield from self._replay_conflicts(self.collect.replay)
-        if baseline.compares_episodes and self.collect.group_size < 2:
+        compares = any("advantages" in step.gives for step in self.cycle)
+        if compares and baseline.compares_episodes and self.collect.group_size < 2:
             yield (
                 f"advantage.baseline={baseline.name!r} compares episodes of one task, but "
                 f"collect.group_size={self.collect.group_size}; use at least 2"

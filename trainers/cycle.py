@@ -25,6 +25,7 @@ from coevo.trainers.judges.roles import Roles
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.progress import Limits, Progress
+from coevo.trainers.values.value_state import ValueState
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class UpdateContext:
     collector: Collector
     judges: Roles
     archive: Archive
+    values: ValueState
     estimator_state: dict[str, Any]
     """State of estimators and losses, kept from update to update."""
     device: str = "cpu"
@@ -132,6 +134,10 @@ class Step:
     """Whether several ranks may take it together."""
     varies_episodes: ClassVar[bool] = False
     """Whether it sets `variation`."""
+    reads_values: ClassVar[bool] = False
+    """Whether outputs of networks over arrays are values of moves, and no logits."""
+    reads_magnet: ClassVar[bool] = False
+    """Whether it reads the magnets of learners."""
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -86,6 +86,7 @@ def context_of(run: Run) -> UpdateContext:
         collector=run.collector,
         judges=run.judges,
         archive=run.archive,
+        values=run.values,
         estimator_state=run.estimator_state,
         device=run.config.device,
         episodes_logged=run.config.episodes_logged,

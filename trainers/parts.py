@@ -9,6 +9,7 @@
 from coevo.agents.population import (
     Adapters,
     ByRole,
+    Grouped,
     MetaStrategy,
     PastSelves,
     Prioritised,
@@ -107,4 +108,5 @@ from coevo.trainers.steps.texts import (
 )
 from coevo.trainers.steps.trace_front import TraceFront
 from coevo.trainers.steps.tune_rewards import TuneRewards
+from coevo.trainers.steps.values import Explore, FitValues
 from coevo.trainers.steps.writers import Distil

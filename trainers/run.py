@@ -41,6 +41,7 @@ from coevo.trainers.seating import (
     reference_of,
     set_sampling,
 )
+from coevo.trainers.values.value_state import ValueState
 
 MakeBackend = Callable[[Population], RolloutBackend | None]
 """Makes the rollout backend of a population; None runs rollouts in this process."""
@@ -63,6 +64,7 @@ class Run:
     progress: Progress = field(default_factory=Progress)
     estimator_state: dict[str, Any] = field(default_factory=dict)
     archive: Archive = field(default_factory=Archive)
+    values: ValueState = field(default_factory=ValueState)
     moving: bool = False
     """Whether an update is between its first and its last change of weights."""
     trust_remote_code: bool = False
@@ -117,6 +119,7 @@ class Run:
             "collect": self.collector.state_dict(),
             "population": self.population.state_dict(),
             "archive": self.archive.state_dict(),
+            "values": self.values.state_dict(),
             "judges": self.judges.state_dict(),
         }
         run_state.save(
@@ -126,7 +129,7 @@ class Run:
             self.progress,
             state,
             self.config.keep_checkpoints,
-            {"archive": self.archive.tensors()},
+            {"archive": self.archive.tensors(), "values": self.values.tensors()},
         )
 
 
@@ -274,7 +277,9 @@ def _restore(run: Run, newest: Path) -> None:
         run.estimator_state = state["estimator"]
         for module in run.collector.modules:
             module.load_state_dict(state["rewards"].get(module.component, {}))
-        run.archive.load_state_dict(state["archive"], state.get("tensors", {}).get("archive", {}))
+        tensors = state.get("tensors", {})
+        run.archive.load_state_dict(state["archive"], tensors.get("archive", {}))
+        run.values.load(state["values"], tensors.get("values", {}))
         run.collector.load_state_dict(state["collect"])
         run.population.load_state_dict(state["population"])
         run.judges.load_state_dict(state["judges"])

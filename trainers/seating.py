@@ -52,20 +52,20 @@ def policy_maker(config: TrainConfig, *, trust_remote_code: bool = False) -> Pol
         trust_remote_code=trust_remote_code,
         engine=config.engine,
         dtype=config.dtype,
-        shape=lambda: net_shape(config.environments),
+        shape=lambda: net_shape(config),
     )
 
 
-def net_shape(given: Mapping[str, Environment]) -> NetShape:
-    """Return what a network reads and says in environments, which must be the same in all.
+def net_shape(config: TrainConfig) -> NetShape:
+    """Return what a network reads and says in a run: in all its environments the same.
 
     Raises:
         ConfigError: replies are free text, or the shapes differ.
     """
-    found = {}
-    for id, own in given.items():
+    found, values = {}, any(step.reads_values for step in config.algorithm.cycle)
+    for id, own in config.environments.items():
         task = numbered(make(id, **own.options))
-        found[id] = NetShape(task.array_space.shape, task.numbers)
+        found[id] = NetShape(task.array_space.shape, task.numbers, values)
     first, *others = found
     for other in others:
         if found[other] != found[first]:

@@ -57,6 +57,8 @@ class NetShape(NamedTuple):
     """Shape of `Task.array`."""
     moves: int
     """How many numbers moves may have (`Task.numbers`)."""
+    values: bool = False
+    """Whether outputs are values of moves, of which the highest is played, and no logits."""
 
 
 def is_net(source: str) -> bool:

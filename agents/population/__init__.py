@@ -14,10 +14,10 @@ from coevo.agents.population.pool import (
     Uniform,
 )
 from coevo.agents.population.population import MakePolicy, Population, Result, Shared
-from coevo.agents.population.team import Adapters, ByRole, Separate, Team
+from coevo.agents.population.team import Adapters, ByRole, Grouped, Separate, Team
 from coevo.envs.core.config import choice
 
 PopulationConfig = Annotated[
-    Shared | Separate | ByRole | Adapters | FrozenOpponent | PastSelves, choice()
+    Shared | Separate | ByRole | Grouped | Adapters | FrozenOpponent | PastSelves, choice()
 ]
 """Who has parameters of their own, and who plays whom."""

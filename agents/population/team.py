@@ -168,6 +168,22 @@ class ByRole(Members):
 
 
 @config
+class Grouped(Members):
+    """So many parameter sets, `group_0` and on, each of seats that stand side by side."""
+
+    name: Literal["grouped"] = "grouped"
+    groups: Annotated[int, whole(1)] = 2
+    """Parameter sets."""
+
+    def __call__(self, seats: Sequence[str], make: MakePolicy) -> Population:
+        if self.groups > len(seats):
+            raise ConfigError(f"groups={self.groups}, but there are only {len(seats)} seats")
+        return self.team(
+            seats, make, {s: f"group_{i * self.groups // len(seats)}" for i, s in enumerate(seats)}
+        )
+
+
+@config
 class Adapters(Members):
     """One LoRA adapter per seat, or per role, on one base that all share."""
 

@@ -42,7 +42,7 @@ def start_agent(config: TrainConfig, *, trust_remote_code: bool = False) -> Poli
         seed=config.seed,
         device=config.device,
         trust_remote_code=trust_remote_code,
-        shape=lambda: net_shape(config.environments),
+        shape=lambda: net_shape(config),
     )
     return maker("start")
 

@@ -57,6 +57,7 @@ WORLDS = {
         "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
     },
     **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
+    **{name: {"model": "net:hidden=8"} for name in ("iql", "vdn", "qmix")},
     "self_redteam": {
         "env": "coevo/redteam-v0",
         "sampling": SamplingConfig(guided="choice", max_new_tokens=12),

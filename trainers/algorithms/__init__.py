@@ -35,6 +35,7 @@ GROUPS = {
     ),
     "Outer loops": "barfi c_morl complementary cultural_evolution derl inspo mpo psro",
     "Genomes": "essa deep_ga novelty_search map_elites",
+    "Values of moves": "iql vdn qmix",
 }
 """Families of algorithms as the documentation shows them, and the files of each."""
 ALGORITHMS: dict[str, Algorithm] = {

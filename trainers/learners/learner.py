@@ -275,6 +275,15 @@ class Learner:
             else:
                 group["lr"] = group["peak"] * rate
 
+    def step(self, rate: float) -> float:
+        """Take an optimiser step on gradients that are there already; return their norm.
+
+        Args:
+            rate: factor on the learning rates, from the schedule.
+        """
+        self._set_rate(rate)
+        return self._step()
+
     def _step(self) -> float:
         """Step; policy and critic are clipped apart, for neither to shrink the other."""
         limit = self.optim.grad_norm

@@ -44,6 +44,7 @@ from coevo.trainers.steps.texts import (
 )
 from coevo.trainers.steps.trace_front import TraceFront
 from coevo.trainers.steps.tune_rewards import TuneRewards
+from coevo.trainers.steps.values import Explore, FitValues
 
 Unconditional = (
     Collect
@@ -75,6 +76,8 @@ Unconditional = (
     | UpdateGenome
     | BreedGeneration
     | SelectGenomes
+    | Explore
+    | FitValues
 )
 """The classes of such steps."""
 UnconditionalStep = Annotated[Unconditional, choice()]

@@ -1,0 +1,1 @@
+"""Learning the values of moves from replayed transitions: independent, summed, mixed."""
