@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -25,6 +26,7 @@ from coevo.agents.sampling import Ids
 from coevo.envs.core.config import config, parse, read, whole
 from coevo.envs.core.errors import ConfigError, unknown
 
+Tokens = Ids | NDArray[np.int64]
 NET = "net"
 BODIES, GRU = ("mlp", "conv"), "gru"
 FIRST = 2**32
@@ -129,7 +131,7 @@ class Net(nn.Module):
         layers = ((nn.Linear(a, b), nn.ReLU()) for a, b in pairwise(widths))
         return nn.Sequential(*chain(*layers))
 
-    def forward(self, rows: Sequence[Ids]) -> NetRead:
+    def forward(self, rows: Sequence[Tokens]) -> NetRead:
         """Read token sequences."""
         known_MD, steps = decoded(rows, self.size + self.shape.moves)
         seen_MD, legal_MA = known_MD.split([self.size, self.shape.moves], dim=1)
@@ -170,7 +172,7 @@ def encoded(array: np.ndarray, moves: Iterable[int]) -> list[int]:
     return seen + [(flat.size + number + 1) * FIRST + ONE for number in moves]
 
 
-def decoded(rows: Sequence[Ids], width: int) -> tuple[Tensor, list[int]]:
+def decoded(rows: Sequence[Tokens], width: int) -> tuple[Tensor, list[int]]:
     """Return the arrays in token sequences, with their legal moves.
 
     Args:

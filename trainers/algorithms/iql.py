@@ -28,4 +28,8 @@ ALGORITHM = p.Algorithm(
         "cycle.fit_values.batch": p.Published(32, DQN, "small networks"),
         "magnet": p.Published("every 10,000 steps", DQN, p.CHEAP),
     },
+    variants={
+        "grouped": {"population": p.Grouped(groups=2)},
+        "separate": {"population": p.Separate()},
+    },
 )

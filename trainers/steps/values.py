@@ -142,7 +142,7 @@ class FitValues(Step):
             goal_B = reward_B + self.gamma * torch.where(goes_on_B, next_B, 0.0)
         value_B = mixer(said, state_BS)
         loss = nn.functional.mse_loss(value_B, goal_B)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norms = [x.step(ctx.rate) for n, x in ctx.learners.items() if _acts(n, drawn)]
         ctx.values.step(ctx.algorithm.optim, ctx.rate)
         return {

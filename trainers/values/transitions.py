@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from coevo.envs.core.episode import Episode, StopReason, Turn
 
-Seen = np.ndarray
+Seen = NDArray[np.int64]
 """Tokens of a prompt, int64; empty where a seat is not asked."""
 NOTHING: Seen = np.zeros(0, dtype=np.int64)
 
