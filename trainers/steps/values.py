@@ -34,6 +34,8 @@ from coevo.trainers.values.transitions import Seen, Transition, transitions
 EXPLORING = "@exploring"
 """Ending of the names of players that make random moves."""
 Mix = Literal["none", "vdn", "qmix"]
+Moment = Literal["seen", "then"]
+"""Fields of a transition with arrays of its seats: of this time-step, and of the next."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,11 @@ class FitValues(Step):
         """Take one optimiser step on some transitions."""
         nets = {name: cast("Net", learner.model) for name, learner in ctx.learners.items()}
         slow = {name: cast("Net", learner.magnet) for name, learner in ctx.learners.items()}
-        state_BS, then_BS = self._states(nets, drawn)
+        then_BS = self._states(nets, drawn, "then")
         mixer, target = ctx.values.mixers(
-            lambda: self._mixer(len(drawn[0].owners), state_BS.shape[1], ctx.seed),
+            lambda: self._mixer(len(drawn[0].owners), then_BS.shape[1], ctx.seed),
             ctx.algorithm.optim,
         )
-        moves_BN = torch.tensor([t.moves for t in drawn])
-        said = _outputs(nets, drawn, "seen").picked(moves_BN)
         with torch.no_grad():
             later = _outputs(slow, drawn, "then")
             best_BN = (_outputs(nets, drawn, "then") if self.double else later).best()
@@ -140,7 +140,7 @@ class FitValues(Step):
             goes_on_B = torch.tensor([any(len(s) for s in t.then) for t in drawn])
             reward_B = torch.tensor([t.reward for t in drawn], dtype=torch.float32)
             goal_B = reward_B + self.gamma * torch.where(goes_on_B, next_B, 0.0)
-        value_B = mixer(said, state_BS)
+        value_B = self.values(nets, mixer, drawn)
         loss = nn.functional.mse_loss(value_B, goal_B)
         loss.backward()
         norms = [x.step(ctx.rate) for n, x in ctx.learners.items() if _acts(n, drawn)]
@@ -151,12 +151,26 @@ class FitValues(Step):
             "grad_norm": float(np.mean(norms)),
         }
 
-    def _states(self, nets: Mapping[str, Net], drawn: Sequence[Transition]) -> tuple[Tensor, ...]:
-        """Return what the seats of a team see together, now and next, for `qmix` alone."""
+    def values(
+        self, nets: Mapping[str, Net], mixer: nn.Module, drawn: Sequence[Transition]
+    ) -> Tensor:
+        """Return the value of what was done in transitions, [B]: of a seat, or of the team.
+
+        Args:
+            nets: parameter set -> network.
+            mixer: of the run (`ValueState.mixer`).
+            drawn: transitions of as many seats each.
+        """
+        moves_BN = torch.tensor([t.moves for t in drawn])
+        value_BN = _outputs(nets, drawn, "seen").picked(moves_BN)
+        found: Tensor = mixer(value_BN, self._states(nets, drawn, "seen"))
+        return found
+
+    def _states(self, nets: Mapping[str, Net], drawn: Sequence[Transition], of: Moment) -> Tensor:
+        """Return what the seats of a team see together, for `qmix` alone, [B, S]."""
         if self.mix != "qmix":
-            return torch.zeros(len(drawn), 0), torch.zeros(len(drawn), 0)
-        shape = next(iter(nets.values())).shape
-        return tuple(_joined([getattr(t, of) for t in drawn], shape) for of in ("seen", "then"))
+            return torch.zeros(len(drawn), 0)
+        return _joined([getattr(t, of) for t in drawn], next(iter(nets.values())).shape)
 
     def _mixer(self, seats: int, state: int, seed: int) -> nn.Module:
         return Monotonic(seats, state, self.units, seed) if self.mix == "qmix" else Summed()
@@ -178,9 +192,7 @@ class _Values:
         return self.value_BNA.masked_fill(~self.legal_BNA, -torch.inf).argmax(-1)
 
 
-def _outputs(
-    nets: Mapping[str, Net], drawn: Sequence[Transition], of: Literal["seen", "then"]
-) -> _Values:
+def _outputs(nets: Mapping[str, Net], drawn: Sequence[Transition], of: Moment) -> _Values:
     """Return what networks say where the seats of some transitions are, or will be."""
     shape = next(iter(nets.values())).shape
     size = len(drawn), len(drawn[0].owners), shape.moves

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from coevo.agents.models.folders import is_made
 from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.benchmarks.reproductions.claim import ON, Arm, Claim, Expect, Figure, Once, Outcome, near
 from coevo.benchmarks.reproductions.tabular import (
@@ -47,13 +48,13 @@ def test_what_a_claim_names_is_there(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_claim_is_shown_where_it_says(name):
-    """`model` and `table` stand for environments that `coevo envs` lists, `toy` for others."""
+    """`model`, `table` and `net`: in environments that `coevo envs` lists, `toy` in others."""
     one = claim(name)
     assert one.on in ON
     worlds = [arm.world or one.world for arm in one.arms.values() if isinstance(arm, Arm)]
     for world in worlds:
-        assert one.on == "model" or world.settings.get("model", "table") == "table"
-        assert ENVS[world.env].listed == (one.on in ("model", "table"))
+        assert one.on == "model" or is_made(world.settings.get("model", "table"))
+        assert ENVS[world.env].listed == (one.on in ("model", "table", "net"))
     assert not worlds or one.on != "formula"
 
 
