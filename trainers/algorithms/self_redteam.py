@@ -37,6 +37,9 @@ ALGORITHM = p.Algorithm(
     summary="one model as attacker and defender, REINFORCE++, imitation of benign replies",
     paper="Liu et al. 2025, Self-RedTeam, arXiv 2506.07468",
     formula=r"L = L_{\text{REINFORCE++}} - \lambda \log \pi(y | x), \quad x \text{ benign}",
+    status="table",
+    shows="an attacker that learns which listed form to use; nothing is written in free text",
+    reproductions=("redteam_coevolution",),
     cycle=(
         p.Demonstrate(by="expert:1", noted={"kind": "benign"}),
         p.BuildBatch(),
