@@ -74,6 +74,11 @@ _add("games.connect_four", "competitive", "drop discs into seven columns; four i
      VS_ORACLE, random=-1.0, oracle=0.0,
      source="oracle: 1000 simulations of tree search; random: lost 400 of 400 plays; oracle "
      "against itself: 0 by symmetry", starter_trained=True, suites=("games", "mars-heldout"))
+_add("games.core_war", "competitive",
+     "write a Redcode program that fights another one in the memory of a machine", VS_RANDOM,
+     random=0.5, oracle=0.988,
+     source="random: 1/2 by symmetry; oracle: the expert against random play, 0.988 with standard "
+     "error 0.003 in 400 episodes", simultaneous=True)
 _add("games.corridors", "mixed", "design a level that some walkers pass and others do not (PAIRED)",
      SELF_PLAY, random=0.03636302054226151, oracle=0.8,
      source="exact: random, the mean of thirds to the power of doors over all levels; oracle, a "

@@ -275,6 +275,14 @@ class Task(ABC, Generic[C]):
         """
         return {}
 
+    def random_reply(self, seat: str, rng: np.random.Generator, like: Sequence[str] = ()) -> str:
+        """Return a reply drawn at random or, of those given, the first with a random change.
+
+        For searches without a language model; empty where no change is known. The change may mix
+        the first one with the last.
+        """
+        return ""
+
     def outcome(self) -> dict[str, float]:
         """Return further metrics of a finished episode."""
         return {}

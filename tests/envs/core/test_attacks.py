@@ -155,6 +155,7 @@ def ending(env, seat):
         return f"[{legal[len(env.episode.turns) % len(legal)]}]"
     ends = {"verifier": "[reject]", "evaluator": "[wrong]", "scorer": "[2]", "router": "[no]"}
     ends |= {"searcher": "[search: boss]", "answerer": "[answer: Suna]", "profiler": "\nnone = 0"}
+    ends["warrior"] = "\n```\nMOV 0, 1\n```"
     ends |= dict.fromkeys(("attacker", "defender"), "<answer>Who is the curator?</answer>")
     if env.env_id == TAGGED:
         return "<search>boss</search>"
