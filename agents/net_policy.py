@@ -110,6 +110,11 @@ class NetPolicy(MovePolicy):
         super().__init__(NetWeights(model), MoveEngine(read_arrays), **common)
 
     @property
+    def plays_ahead(self) -> bool:  # type: ignore[override]  # it depends on the network
+        """Whether a copy may play elsewhere; who learns values plays by twins that explore."""
+        return not self.model.shape.values
+
+    @property
     def gives_probabilities(self) -> bool:
         """Whether a move depends on what its seat sees now alone."""
         return self.model.gru is None

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from torch import nn
 
@@ -28,7 +28,7 @@ from coevo.envs.core.episode import PolicyRef
 class Policy(Agent, ABC):
     """Base of the agents that can be trained; policies of other names may share its engine."""
 
-    plays_ahead: ClassVar[bool] = True
+    plays_ahead: bool = True
     """Whether a copy of it may play while it learns, or in another process."""
 
     def __init__(

@@ -161,7 +161,7 @@ class TabularPolicy(MovePolicy):
     them by chance.
     """
 
-    plays_ahead: ClassVar = False
+    plays_ahead = False
     kind: ClassVar = "a table"
 
     def __init__(self, model: nn.Module, rows: Rows | None = None, **common: Any) -> None:

@@ -163,6 +163,7 @@ def test_a_value_network_plays_its_best_move_and_explores_now_and_then(tmp_path)
     np.testing.assert_allclose(odds, 0.05 + 0.6 * np.eye(8)[3], atol=1e-6)
     assert len({r.text for r in policy.exploring(1.0).act([request] * 200)}) == 8
     assert len({r.text for r in policy.act([request] * 20)}) == 1
+    assert not policy.plays_ahead  # workers have no twin that explores
 
 
 def test_values_need_a_network(tmp_path):
