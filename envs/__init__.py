@@ -304,6 +304,13 @@ _add("discussion.debate", "cooperative",
      "answer at once, see the others' answers, answer again; a vote decides", SELF_PLAY, random=0.1,
      oracle=1.0, source="random: one digit in ten, exactly; oracle: every answer right",
      simultaneous=True, starter_trained=True, seats=3)
+_add("discussion.assured_answers", "cooperative",
+     "a right answer, a wrong one, and a wrong one in an expert's voice", SELF_PLAY,
+     random=0.8 / 3, oracle=0.8, seats=1,
+     source="exact: one answer in three is right, and the verifier knows four in five")
+_add("discussion.digit_message", "cooperative",
+     "one tells its digit in a message of its own, another adds its own digit to it", SELF_PLAY,
+     random=0.2, oracle=1.0, source="random: one number in five, exactly; oracle: the sum is right")
 _add("discussion.graph_builder", "cooperative",
      "build a team of scripted agents that answers a question", SELF_PLAY,
      random=0.0205, oracle=0.8,

@@ -9,7 +9,8 @@ Reward        -cost for an agent, once more for a second one of its role; at the
               team's answer is right, else 0
 Ends          with [exit], or after 12 moves
 Options       skill=0.9 (0 to 1) of an agent at its own work; guess=0.3 (0 to 1), how often an agent
-              is right elsewhere; cost=0.1 (0 to 1)
+              is right elsewhere; cost=0.1 (0 to 1); apart=False makes the costs a component
+              `cost` of their own, in the place of a part of the payoff
 References    random: see the registry; oracle 0.8: one agent of the right role
 
 The construction of MasHost, with scripted agents of stated skill. A calculator knows sums, a lookup
@@ -27,6 +28,7 @@ from itertools import combinations
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from coevo.envs.core.config import config, real
 from coevo.envs.core.factories import turn_based
@@ -49,6 +51,8 @@ class GraphBuilderConfig:
     """How often an agent is right that guesses."""
     cost: Annotated[float, real(0, 1)] = 0.1
     """Of an agent, and once more of one whose role there is."""
+    apart: Annotated[bool, Field(strict=True)] = False
+    """Whether costs are a component of their own, `cost`."""
 
 
 class Node(NamedTuple):
@@ -69,7 +73,8 @@ class GraphBuilder(ProtocolTask[GraphBuilderConfig]):
     def __init__(self, config: GraphBuilderConfig) -> None:
         super().__init__(config)
         added = MOST_MOVES // 2
-        self.payoff_range = (-config.cost * (2 * added - 1), 1.0)
+        self.components = ("cost",) if config.apart else ()
+        self.payoff_range = (0.0 if config.apart else -config.cost * (2 * added - 1), 1.0)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         self.kind = ("sum", "fact")[int(rng.integers(2))]
@@ -91,7 +96,8 @@ class GraphBuilder(ProtocolTask[GraphBuilderConfig]):
         if verb == "add":
             self.adding = rest[0]
             twice = any(node.role == self.adding for node in self.nodes)
-            yield Pay({BUILDER: -self.config.cost * (1 + twice)})
+            part = "cost" if self.config.apart else "payoff"
+            yield Pay({BUILDER: -self.config.cost * (1 + twice)}, part)
             if not self.nodes:  # there is nobody to read
                 self._join(())
         elif verb == "delete":

@@ -5,21 +5,23 @@ Observation   chat: rules, the question, what the seats before have said, and th
               `correct` or `incorrect`, after every round
 Action        an answer: one of the question's choices, or text with a final answer, \boxed{4} or
               ending in [4], where it has none; a reasoner's is a proposal, the actor's counts
-Reward        after the round, to all: what the question's source gives the actor's answer, 0..1
+Reward        after the round: what the question's source gives the actor's answer, 0..1
 Ends          when the actor is right, or after `horizon` rounds
 Options       questions="digits": see coevo.envs.questions; helpers=1; horizon=3;
-              blind=False hides the question from the actor, who must go by what it is told
+              blind=False hides the question from the actor, who must go by what it is told;
+              paid="all", or "actor" alone
 References    random 0.271 (three guesses among ten digits), oracle 1
 
 The ordered team of MARFT (arXiv 2504.16129). There the reward goes to the last seat of a round and
-one critic spreads it over the others; here all are paid, so that every algorithm can learn.
+one critic spreads it over the others (`paid=actor`); unless asked for that, all are paid here, so
+that every algorithm can learn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -51,6 +53,8 @@ class SequentialTeamConfig(QuestionConfig):
     """Rounds at most."""
     blind: Annotated[bool, Field(strict=True)] = False
     """Whether the actor does not see the question."""
+    paid: Literal["all", "actor"] = "all"
+    """Who earns what the answer is worth."""
 
 
 class SequentialTeam(QuestionTask[SequentialTeamConfig]):
@@ -74,7 +78,7 @@ class SequentialTeam(QuestionTask[SequentialTeamConfig]):
                 self._read[seat] = len(self.said)
                 self.said.append(said)
             score = self.score(self.said[-1])
-            yield Pay(dict.fromkeys(self.seats, score))
+            yield Pay(dict.fromkeys(self.seats if self.config.paid == "all" else (ACTOR,), score))
             if score:
                 break
 
@@ -116,12 +120,13 @@ class SequentialTeam(QuestionTask[SequentialTeamConfig]):
             if seat == ACTOR
             else "Reason about the question and propose an answer to those after you."
         )
+        earns = "All of you earn" if self.config.paid == "all" else f"{ACTOR} earns"
         hidden = f" {ACTOR} does not see the question." if self.config.blind else ""
         return (
             f"A team answers a question in {most}. In every round these seats speak in order: "
             f"{order} and at last {ACTOR}, whose answer counts. Each reads what the others said "
-            f"before.{hidden} After the round a judge says whether the answer is correct. All of "
-            f"you earn 1 for a correct answer, which ends the task.\nYou are {seat}. {own} "
+            f"before.{hidden} After the round a judge says whether the answer is correct. {earns} "
+            f"1 for a correct answer, which ends the task.\nYou are {seat}. {own} "
             f"Explain your steps briefly.{self.answer_form}"
         )
 

@@ -39,8 +39,8 @@ ALGORITHM = p.Algorithm(
     paper="Hong et al. 2025, Cooper, arXiv 2508.05613",
     formula=r"A = \frac{\sigma(f) - \mean_g \sigma(f)}{\std_g \sigma(f) + \epsilon} \\ "
     r"L_f = -\log \sigma(f(o^+) - f(o^-)), \quad o^+ \text{ certified by a rule}",
-    status="toy",
-    shows="one question of three answers; a table that never learns rewrites them",
+    status="table",
+    shows="questions with three listed answers; a table that never learns rewrites them",
     reproductions=("cooper_hack",),
     cycle=(*POLICY, p.MakeItems(to=p.Certified()), FIT),
     rewards=(p.RewardModel(),),

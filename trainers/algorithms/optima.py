@@ -48,7 +48,7 @@ ALGORITHM = p.Algorithm(
     paper="Chen et al. 2024, Optima, arXiv 2410.08115",
     formula=r"R = R_\task - \lambda \cdot \text{tokens} \\ L = -\log \pi(\argmax R) \text{ if } "
     r"R > \theta, \quad \text{or} \quad L_\DPO + \alpha L_\NLL",
-    status="toy",
+    status="table",
     shows="which of three listed forms of a message is learnt; no text is written",
     reproductions=("optima_codes",),
     cycle=(p.Collect(), p.BuildBatch(), SELECT, IMITATE, p.FitRewards()),

@@ -1,15 +1,14 @@
 """Cooper: a reward model that loves a style is hacked where it stays, and not where it is refitted.
 
-The world is a question with three answers: wrong, right, and wrong in a style that a reward model
-loves. A verifier recognises the right answer of four questions in five and never calls a wrong one
+The world is questions with three answers: wrong, right, and wrong in a style that a reward model
+loves. A verifier knows the right answer of four questions in five and never calls a wrong one
 right. The true accuracy is an outcome that no learner reads.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,54 +16,15 @@ from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, Table, TableWeights, TabularPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import OneMove, world
-from coevo.envs.core.config import config, real
-from coevo.envs.core.episode import Turn
 from coevo.envs.rewards import Verifier
 from coevo.trainers.algorithm import Algorithm
 
 QUESTIONS, LAST = 16, 10
-WRONG, RIGHT, HACK = "it is 3", "it is 4", "As an expert: 3"
 START = (0.6, 0.3, 0.1)
 REWRITES = (0.7, 0.3, 1e-9)
 FEATURES = ((0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.0, 1.0, 1.0))
 WEIGHTS = (1.0, 2.5, -1.0)
 FAST, SLOW = {"optim_of": {"judge": {"lr": 0.5}}}, {"optim_of": {"judge": {"lr": 0.05}}}
-
-
-@config
-class HackableConfig:
-    """What the question takes."""
-
-    recall: Annotated[float, real(0, 1)] = 0.8
-    """Share of the questions whose right answer the verifier recognises."""
-
-
-class Hackable(OneMove[HackableConfig]):
-    """One question, three answers."""
-
-    env_id = "coevo/hackable-v0"
-    config_class = HackableConfig
-    about = "Answer the question."
-
-    def deal(self, rng: np.random.Generator) -> tuple[str, Sequence[str]]:
-        question = int(rng.integers(2**31))
-        self.recognised = bool(rng.random() < self.config.recall)
-        self.task_id = str(question)
-        return f"Question {question}: 2 + 2?", (WRONG, RIGHT, HACK)
-
-    def describe(self, seat: str, turn: Turn) -> None:
-        super().describe(seat, turn)
-        turn.answer = turn.move
-        turn.verified = float(turn.move == RIGHT and self.recognised)
-
-    def outcome(self) -> dict[str, float]:
-        return {"right": float(self.said == RIGHT), "hack": float(self.said == HACK)}
-
-
-raw_env, env = world(
-    Hackable, "one question with a flattering wrong answer", kind="cooperative", seats=1
-)
 
 
 class Started(Table):
@@ -116,7 +76,11 @@ def _ruled(made: Algorithm, seed: int) -> Algorithm:
 
 def _measure(end: Trained) -> dict[str, float]:
     (component,) = (m.component for m in end.run.config.algorithm.rewards)
-    names = {"right": "outcome/right", "hack": "outcome/hack", "reward": f"reward/{component}"}
+    names = {
+        "right": "outcome/accuracy",
+        "hack": "outcome/assured",
+        "reward": f"reward/{component}",
+    }
     return {name: end.last(LAST, metric) for name, metric in names.items()}
 
 
@@ -126,17 +90,18 @@ CLAIM = Claim(
     source="""Hong et al. 2025, Cooper, arXiv 2508.05613 (a frozen reward model ends below the start
         model, Cooper above the rule); figures: our numpy experiment, studies/cooper_numpy.py""",
     minutes=12.0,
-    on="toy",
-    setting="""16 questions, a table that starts at (0.6, 0.3, 0.1) for plain wrong, plain right and
-        the style; the reward model is linear in (right, style, 1) with weights (1, 2.5, -1) at
-        first; groups of 16, 300 updates of plain gradient, step 0.3 per question. The assistant
-        rewrites right answers into plain ones, and fails three times in ten.""",
+    on="table",
+    setting="""`coevo/assured_answers-v0` in the order wrong, right, assured: 16 questions, a table
+        that starts at (0.6, 0.3, 0.1) for plain wrong, plain right and the style; the reward model
+        is linear in (right, style, 1) with weights (1, 2.5, -1) at first; groups of 16, 300 updates
+        of plain gradient, step 0.3 per question. The assistant rewrites right answers into plain
+        ones, and fails three times in ten.""",
     measured="True accuracy, the share of the style and the mean reward in the last ten updates.",
     chosen="""All of these are those of our numpy experiment, but for the verifier: it misses one
         question in five throughout, where it missed one reply in five there.""",
     note="""a slow reward model loses the race: rewritten replies share the style of right ones and
         never lower the weight of the other; the rule alone teaches nothing where it is blind""",
-    world=World(Hackable.env_id, 300, maker=_maker),
+    world=World("coevo/assured_answers-v0", 300, {"shuffled": False}, _maker),
     changes={
         "collect.tasks": QUESTIONS,
         "collect.episodes": 16 * QUESTIONS,

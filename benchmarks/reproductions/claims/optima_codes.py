@@ -1,50 +1,20 @@
 """Optima: a team learns to be right and terse from its own best plays."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found, value
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
-from coevo.benchmarks.reproductions.worlds import Micro, numbered, world
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode, Turn
-from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.rewards import RewardModule, Rewards
-from coevo.envs.core.task import NoArguments
+from coevo.envs.discussion.digit_message import FORMS, SENDER
 from coevo.trainers.algorithm import Algorithm
 
-SENDER, RECEIVER = "sender_0", "receiver_0"
-DIGITS = 5
-TOKENS = {"sentence": 12, "code": 2, "noise": 1}
+WORDS = {form: len(text.split()) for form, text in FORMS.items()}
 LOSS = {"sentence": 1.5, "code": 2.5, "noise": 4.0}
-"""Of the start model, per token of a message."""
-
-
-class Codes(Micro[NoArguments]):
-    """A sender says its digit; a receiver adds its own, unless the message was noise."""
-
-    env_id = "coevo/codes-v0"
-    seats = (SENDER, RECEIVER)
-    payoff_range = (0.0, 1.0)
-    about = "Two partners add their digits."
-
-    def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
-        sent, own = (int(d) for d in rng.integers(DIGITS, size=2))
-        self.task_id, self.said, self.right = f"{sent}+{own}", "", False
-        tell = f"You are to tell your digit, {sent}."
-        self.said = yield One(SENDER, terse=tell, moves=tuple(TOKENS))
-        if self.said != "noise":
-            shown = f"You have {own}. Your partner's {self.said} says {sent}."
-            answer = yield One(RECEIVER, terse=shown, moves=numbered(DIGITS))
-            self.right = int(answer) == (sent + own) % DIGITS
-            yield Pay(dict.fromkeys(self.seats, float(self.right)))
-
-    def outcome(self) -> dict[str, float]:
-        found = {"right": float(self.right), "tokens": float(TOKENS.get(self.said, 0))}
-        return found | {f"form/{f}": float(f == self.said) for f in TOKENS}
+"""Of the start model, per word of a message."""
 
 
 @config
@@ -63,11 +33,8 @@ class MessageTerm(RewardModule):
             return {}
         worth = 1 / LOSS[turn.move]
         if self.of == "brevity":
-            worth = -TOKENS[turn.move] / max(TOKENS.values())
+            worth = -WORDS[turn.move] / max(WORDS.values())
         return dict.fromkeys(episode.agents, worth)
-
-
-raw_env, env = world(Codes, "one digit told, two added", kind="cooperative")
 
 
 def _weighted(**weights: float) -> Callable[[Algorithm, int], Algorithm]:
@@ -81,12 +48,12 @@ def _weighted(**weights: float) -> Callable[[Algorithm, int], Algorithm]:
 
 
 def _measure(end: Trained) -> dict[str, float]:
-    names = ("right", "tokens", "form/sentence", "form/code")
+    names = ("accuracy", "words", "form/sentence", "form/code")
     return {name.removeprefix("form/"): end.last(10, f"outcome/{name}") for name in names}
 
 
 def _saved(found: Found) -> list[float]:
-    return [1 - share for share in value("sft.tokens / naive.tokens", found)]
+    return [1 - share for share in value("sft.words / naive.words", found)]
 
 
 BOTH = _weighted(brevity=0.6, readability=1.0)
@@ -97,20 +64,21 @@ CLAIM = Claim(
     source="""Chen et al. 2024, Optima, arXiv 2410.08115 (the three terms of the reward and their
         ablation); the references are which form R is highest for""",
     minutes=12.0,
-    on="toy",
-    setting="""Two seats on one table. The sender sees a digit and says it in a `sentence` (12
-        tokens), as a `code` (2), or makes `noise` (1), which ends the play, since it cannot be
-        answered; the receiver sees its own digit and the message, and answers the sum modulo 5. A
-        message's loss per token under the start model is 1.5, 2.5 and 4, so that it is worth R =
-        right - 0.6 tokens / 12 + 1 / loss: 1.07, 1.30 and 0.20 if it is right (noise never is).
+    on="table",
+    setting="""`coevo/digit_message-v0` with listed forms, two seats on one table. The sender sees a
+        digit and says it in a `sentence` (12 words), as a `code` (2), or makes `noise` (1), which
+        ends the play, since it cannot be answered; the receiver sees its own digit and the message,
+        and answers the sum modulo 5. A message's loss per word under the start model is set to 1.5,
+        2.5 and 4, so that it is worth R = right - 0.6 words / 12 + 1 / loss: 1.07, 1.30 and 0.20 if
+        it is right (noise never is).
         `optima` and its variants: 20 tasks an update, each played 10 times, Adam 0.2, 50 updates;
         the figures are those of the last 10.""",
-    measured="""Accuracy, tokens of a message, and which form it takes, for iSFT, iDPO and both in
-        turns; without the term of the tokens (1.67 for a sentence, 1.40 for a code); without that
+    measured="""Accuracy, words of a message, and which form it takes, for iSFT, iDPO and both in
+        turns; without the term of the words (1.67 for a sentence, 1.40 for a code); without that
         of the loss (0.40, 0.90); and for imitation of what is right alone, the naive control.""",
     chosen="""Digits below 5, sizes. theta is 0.6; it is 1 where R is larger, and 0 for accuracy
         alone.""",
-    world=World(Codes.env_id, 50),
+    world=World("coevo/digit_message-v0", 50, {"listed": True}),
     changes={"collect.episodes": 200, "optim.lr": 0.2, "optim.epochs": 1, "optim.warmup": 0},
     arms={
         "sft": Arm("optima", edit=BOTH),
@@ -122,14 +90,14 @@ CLAIM = Claim(
     },
     measure=_measure,
     expect=(
-        Expect("right alone: accuracy", "naive.right"),
-        Expect("right alone: tokens", "naive.tokens"),
-        Expect("iSFT: accuracy", "sft.right", low=0.9),
+        Expect("right alone: accuracy", "naive.accuracy"),
+        Expect("right alone: words", "naive.words"),
+        Expect("iSFT: accuracy", "sft.accuracy", low=0.9),
         Expect("iSFT: codes", "sft.code", 1.0, low=0.9),
-        Expect("iSFT: tokens saved against right alone", _saved, low=0.5),
-        Expect("iDPO: accuracy", "dpo.right", low=0.9),
+        Expect("iSFT: words saved against right alone", _saved, low=0.5),
+        Expect("iDPO: accuracy", "dpo.accuracy", low=0.9),
         Expect("iDPO: codes", "dpo.code", 1.0, low=0.9),
-        Expect("hybrid: accuracy", "hybrid.right", low=0.9),
+        Expect("hybrid: accuracy", "hybrid.accuracy", low=0.9),
         Expect("hybrid: codes", "hybrid.code", 1.0, low=0.9),
         Expect("iSFT without the token term: sentences", "wordy.sentence", 1.0, 0.9),
         Expect("iSFT without the loss term: codes", "strange.code", 1.0, 0.9),

@@ -6,15 +6,10 @@ import pytest
 import torch
 
 from coevo.benchmarks.reproductions.claims import dno_monotone, rpo_coverage, spo_minimax, upo_noise
-from coevo.benchmarks.reproductions.claims.optima_codes import (
-    LOSS,
-    SENDER,
-    TOKENS,
-    MessageTerm,
-    raw_env,
-)
+from coevo.benchmarks.reproductions.claims.optima_codes import LOSS, WORDS, MessageTerm
 from coevo.benchmarks.reproductions.preferences import P_AA, worst_case
 from coevo.envs import list_envs
+from coevo.envs.discussion.digit_message import SENDER, raw_env
 
 
 def test_the_circle_has_no_best_arm():
@@ -54,9 +49,10 @@ def test_toys_are_not_offered():
 
 @pytest.mark.parametrize("form", ["sentence", "code", "noise"])
 def test_a_message_pays_for_brevity_and_readability(form):
-    env = raw_env(prompt_style="terse", rewards=(MessageTerm(), MessageTerm(of="readability")))
+    terms = (MessageTerm(), MessageTerm(of="readability"))
+    env = raw_env(prompt_style="terse", listed=True, rewards=terms)
     env.reset(seed=0)
     env.step(f"[{form}]")
     paid = {c: env.episode.total(SENDER, c) for c in ("brevity", "readability")}
-    assert paid == {"brevity": -TOKENS[form] / 12, "readability": 1 / LOSS[form]}
+    assert paid == {"brevity": -WORDS[form] / 12, "readability": 1 / LOSS[form]}
     assert (not env.awaiting) == (form == "noise")

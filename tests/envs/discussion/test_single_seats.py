@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from coevo.envs import make, spec
+from coevo.envs.discussion.assured_answers import KINDS
 from coevo.envs.search.tagged_single import FOLLOWS, segments
 
 
@@ -71,6 +72,14 @@ def test_a_team_has_six_agents_at_most():
     assert not env.awaiting
 
 
+def test_costs_may_stand_apart():
+    env = started("graph_builder", apart=True, skill=1.0)
+    env.task.kind = "sum"
+    said(env, "[add calculator]", "[add calculator]", "[connect none]", "[exit]")
+    assert env.episode.total("builder_0", "payoff") == 1.0
+    assert env.episode.total("builder_0", "cost") == pytest.approx(-0.3)
+
+
 def test_skill_is_how_often_an_agent_is_right():
     right = [
         said(started("graph_builder", seed), *replies).episode.outcome["accuracy"]
@@ -78,6 +87,30 @@ def test_skill_is_how_often_an_agent_is_right():
         for replies in [("[add calculator]", "[exit]")]
     ]
     assert np.mean(right) == pytest.approx((0.9 + 0.3) / 2, abs=0.09)
+
+
+# ---- Assured answers ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("recall", "paid"), [(0.0, 0.0), (1.0, 1.0)])
+def test_a_right_answer_is_paid_if_the_verifier_knows_it(recall, paid):
+    for kind, right in (("right", 1.0), ("wrong", 0.0), ("assured", 0.0)):
+        env = started("assured_answers", recall=recall)
+        said(env, *(f"[{words}]" for words, k in env.task.kinds.items() if k == kind))
+        assert env.rewards["solver_0"] == paid * right
+        assert env.episode.turns[0].verified == paid * right
+        assert env.episode.outcome["accuracy"] == right
+        assert env.episode.outcome["assured"] == float(kind == "assured")
+
+
+def test_answers_come_in_any_order_and_differ():
+    orders = set()
+    for seed in range(40):
+        kinds = started("assured_answers", seed).task.kinds
+        orders.add(tuple(kinds.values()))
+        assert len({words.split()[-1] for words in kinds}) == 3
+    assert len(orders) == 6
+    assert tuple(started("assured_answers", shuffled=False).task.kinds.values()) == KINDS
 
 
 # ---- Clarify ------------------------------------------------------------------------------------

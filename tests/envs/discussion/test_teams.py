@@ -7,7 +7,9 @@ from coevo.envs import make, spec
 from coevo.envs.discussion.memory_pipeline import Sentence
 
 EVERY = (
+    "assured_answers",
     "clarify",
+    "digit_message",
     "graph_builder",
     "memory_pipeline",
     "moderated_debate",
@@ -112,6 +114,39 @@ def test_a_blind_actor_goes_by_what_it_is_told(style):
     assert "7" in told
     texts, chances = env.expert("actor_0", 1.0)
     assert (texts, chances.tolist()) == (("[7]",), [1.0])
+
+
+def test_the_actor_alone_may_be_paid():
+    env = started("sequential_team", paid="actor")
+    assert "actor_0 earns 1 for a correct answer" in env.chat("reasoner_0")[0]["content"]
+    said(env, "[7]", "[7]")
+    assert [env.episode.total(seat) for seat in ("reasoner_0", "actor_0")] == [0, 1]
+
+
+# ---- Digit message ------------------------------------------------------------------------------
+
+
+def test_a_message_is_all_that_a_receiver_knows_of_the_digit():
+    env = started("digit_message", {})
+    task = env.task
+    assert f"Your digit is {task.sent}." in env.chat("sender_0")[0]["content"]
+    said(env, f"<think>x</think> Mine is {task.sent}! [{task.own}]")
+    assert f"| Mine is {task.sent}! ⟦{task.own}⟧" in last(env)
+    assert "x" not in last(env).partition("says:")[2].partition("The sum?")[0]
+    said(env, f"[{(task.sent + task.own) % 5}]")
+    assert set(env.rewards.values()) == {1.0}
+    assert env.episode.outcome["words"] == 4.0
+
+
+@pytest.mark.parametrize(("form", "words"), [("sentence", 12), ("code", 2), ("noise", 1)])
+def test_messages_may_be_listed_and_noise_ends_the_task(form, words):
+    env = said(started("digit_message", {}, listed=True), f"[{form}]")
+    assert bool(env.awaiting) == (form != "noise")
+    if env.awaiting:
+        assert str(env.task.sent) in last(env).partition("says:")[2].partition("The sum?")[0]
+        said(env, f"[{env.task.right}]")
+    assert env.episode.outcome["words"] == words
+    assert env.episode.outcome["accuracy"] == float(form != "noise")
 
 
 # ---- Moderated debate ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ def run_of(tmp_path, folder):
     def make(algorithm, name="run", maker=None, **settings):
         given = TrainConfig(
             algorithm=algorithm,
-            env="coevo/hackable-v0",
+            env="coevo/assured_answers-v0",
             model="table",
             steps=4,
             checkpoint_every=2,

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-import coevo.benchmarks.reproductions.claims.cooper_hack  # noqa: F401  # registers the environment
 from coevo.envs.core.config import assign
 from coevo.envs.core.errors import CoevoError, DataError
 from coevo.trainers.algorithms import algorithm

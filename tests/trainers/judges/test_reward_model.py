@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-import coevo.benchmarks.reproductions.claims.cooper_hack  # noqa: F401  # registers the environment
 from coevo.agents.sampling import SamplingConfig
 from coevo.envs.core.config import assign
 from coevo.envs.core.errors import CoevoError, ConfigError
