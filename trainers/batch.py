@@ -90,6 +90,8 @@ class Batch:
     """What the seat was in each time-step (int64), such as solver or scorer."""
     action_BT: Tensor | None = None
     """What it did there (int64): equal numbers are equal moves."""
+    place_BT: Tensor | None = None
+    """Where in its episode it came, among the turns of all seats (int64)."""
     mark_BTM: Tensor | None = None
     """What was said of every time-step, NaN where nothing was; None where nothing was marked."""
     marks: tuple[str, ...] = ()
@@ -447,7 +449,7 @@ def _check_shapes(batch: Batch) -> None:
         _expect(name, getattr(batch, name), tuple(batch.mask_CL.shape), "float")
     _expect("baseline_B", batch.baseline_B, (rows,), "float")
     _expect("valid_B", batch.valid_B, (rows,), "bool")
-    for name in ("state_BT", "action_BT", "role_BT"):
+    for name in ("state_BT", "action_BT", "role_BT", "place_BT"):
         _expect(name, getattr(batch, name), (rows, turns), "int64")
     _expect("mark_BTM", batch.mark_BTM, (rows, turns, len(batch.marks)), "float")
     for name in ("q_BTC", "v_BTC"):

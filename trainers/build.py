@@ -65,6 +65,7 @@ def build(
             _numbered([["\n".join(map(_said, u)) for u in t.by_step()] for t in found]), -1
         ),
         role_BT=padded(_numbered([[u[0].role for u in t.by_step()] for t in found]), -1),
+        place_BT=padded([t.places for t in found], -1),
         valid_B=torch.tensor([t.valid for t in found]),
     )
 
@@ -80,6 +81,8 @@ class Trajectory:
     turns: list[Turn]
     steps: list[int]
     """Time-step of every turn: its number, or that of its round."""
+    places: list[int]
+    """Place of the first turn of every step among the turns of the episode."""
     rewards: list[dict[str, float]]
     """One table per step: component -> what fell due from its first turn until the next step's."""
     learns: bool
@@ -122,7 +125,8 @@ def trajectories_of(
         spans = [episode.turns[a:b] for a, b in itertools.pairwise(cuts)]
         rewards = [_due(span, agent) for span in spans]
         valid = not episode.unrewarded(agent)
-        out.append(Trajectory(index, seat, turns[0].player, turns, steps, rewards, learns, valid))
+        whose = index, seat, turns[0].player
+        out.append(Trajectory(*whose, turns, steps, firsts, rewards, learns, valid))
     return out
 
 

@@ -66,6 +66,7 @@ def plays(draw, spec):
         paid["progress"] = zero_BT  # outcomes must stay in the range
     reward_BTK = torch.stack([paid[c].double() for c in COMPONENTS], dim=-1)
     own = {"progress": "local"} if spec.compose.name == "rank_consistency" else {}
+    own |= {"progress": "cost"} if "cost" in spec.reward_weights else {}
     names = tuple(own.get(c, c) for c in COMPONENTS)
     return replace(batch, reward_BTK=reward_BTK, components=names)
 

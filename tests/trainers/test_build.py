@@ -47,6 +47,7 @@ def test_a_reward_belongs_to_the_last_own_reply_before_it():
         [0],
     )
     assert rewards(batch) == [[1 + 2, 4 + 8], [10 + 20 + 40, 80]]
+    assert batch.place_BT.tolist() == [[0, 2], [1, 3]]
 
 
 def test_what_falls_due_before_the_first_own_reply_goes_to_it():

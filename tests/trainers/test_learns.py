@@ -42,6 +42,10 @@ TASK = {
     # a game has no answers to vote on
     "rlccf": {"population": Shared(), "rewards": (), "advantage.reward_weights": {}},
     "comam": {"advantage.compose": WeightedSum(), "population": Shared()},  # nor grades of seats
+    # a team is paid once, and here each seat is paid
+    "marft": {"population": Shared(), "advantage.credit.level": "turn"},
+    # nor what a single action costs
+    "mashost": {"advantage.transform": (), "advantage.reward_weights": {}, "schedules": {}},
     # nor does it say what a user gets
     "gtalign": {"rewards": (), "advantage.reward_weights": {}},
     # nor replies that are judged, or texts of users and policies

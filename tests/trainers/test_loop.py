@@ -58,6 +58,11 @@ WORLDS = {
     },
     **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
     **{name: {"model": "net:hidden=8"} for name in ("iql", "vdn", "qmix")},
+    "mashost": {
+        "env": "coevo/graph_builder-v0",
+        "env_options": {"apart": True, "prompt_style": "terse"},
+        "sampling": SamplingConfig(guided="choice", max_new_tokens=32),
+    },
     "self_redteam": {
         "env": "coevo/redteam-v0",
         "sampling": SamplingConfig(guided="choice", max_new_tokens=12),

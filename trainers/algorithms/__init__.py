@@ -31,7 +31,7 @@ GROUPS = {
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
-        "two_level self_redteam gtalign comam"
+        "two_level self_redteam gtalign comam marft mashost"
     ),
     "Outer loops": "barfi c_morl complementary cultural_evolution derl inspo mpo psro",
     "Genomes": "essa deep_ga novelty_search map_elites",

@@ -38,19 +38,26 @@ class Gae(Credit):
     value at the last token of turn k, gives that token A_k; from there a recursion over the
     tokens of the turn, with gamma, runs back to the turn's first token, and stops there. With
     gamma = gamma_turn = lam = 1 it is `token`. `gamma_turn` is read at this level only.
+    `team` (MARFT, released code) is `turn` over the turns of all seats of an episode in the order
+    in which they came: what follows a turn is the next turn of whoever moves. So a seat is credited
+    with what others earn later; pay a team once, not each of its seats.
 
     Raises:
-        ConfigError: The batch has no value_CL.
+        ConfigError: The batch has no value_CL, or for teams no place_BT.
 
     >>> turns = Estimate.of([[0.0, 1.0]], value_CL=torch.tensor([[0.5, 0.75]]))
     >>> Gae(lam=1.0)(turns).y.tolist()
     [[0.5, 0.25]]
+    >>> both = {"episode": [0, 0], "place_BT": torch.tensor([[0], [1]])}
+    >>> seats = Estimate.of([[0.0], [1.0]], value_CL=torch.tensor([[0.25], [0.5]]), **both)
+    >>> Gae(level="team", lam=1.0)(seats).y.tolist()
+    [[0.75], [0.5]]
     """
 
     of_one_reward = True
     reads = "value_CL"
     name: Literal["gae"] = "gae"
-    level: Literal["token", "turn", "bilevel"] = "token"
+    level: Literal["token", "turn", "bilevel", "team"] = "token"
     gamma: Annotated[float, real(0, 1)] = 1.0
     lam: Annotated[float, real(0, 1)] = 0.95
     gamma_turn: Annotated[float, real(0, 1)] = 0.99
@@ -59,8 +66,9 @@ class Gae(Credit):
         batch = e.batch
         value_BS = wide(batch.joined(batch.needed("value_CL", "credit gae")))
         mask_BS = batch.token_mask_BS
-        if self.level == "turn":
-            return _gae_of_turns(e, value_BS, self.gamma, self.lam)
+        if self.level in ("turn", "team"):
+            joint = self.level == "team"
+            return _gae_of_turns(e, value_BS, self.gamma, self.lam, joint)
         reward_BS = on_tokens(e)
         if self.level == "token":
             a_BS, return_BS = gae_recursion(reward_BS, value_BS, mask_BS, self.gamma, self.lam)
@@ -123,13 +131,38 @@ class TdCritic(Credit):
         return e.to(q_BT - v_BT)
 
 
-def _gae_of_turns(e: Estimate, value_BS: Tensor, gamma: float, lam: float) -> Estimate:
+def _gae_of_turns(e: Estimate, value_BS: Tensor, gamma: float, lam: float, joint: bool) -> Estimate:
+    """Run over the turns of every trajectory, or `joint` over those of all seats of an episode."""
     require_tokens(e.batch)
-    first_BS = turn_starts(e.batch)
-    value_BT = _per_turn(value_BS, first_BS, e.batch)
-    a_BT, return_BT = gae_recursion(on_turns(e), value_BT, e.batch.turn_mask_BT, gamma, lam)
+    first_BS, mask_BT = turn_starts(e.batch), e.batch.turn_mask_BT
+    value_BT, reward_BT = _per_turn(value_BS, first_BS, e.batch), on_turns(e)
+    if joint:
+        a_BT, return_BT = _over_teams(e.batch, reward_BT, value_BT, gamma, lam)
+    else:
+        a_BT, return_BT = gae_recursion(reward_BT, value_BT, mask_BT, gamma, lam)
     return_BS = expand_turns(return_BT, e.batch.turn_of_BS)
     return e.to(a_BT, return_BS=return_BS, return_mask_BS=first_BS)
+
+
+def _over_teams(
+    batch: Batch, reward_BT: Tensor, value_BT: Tensor, gamma: float, lam: float
+) -> tuple[Tensor, Tensor]:
+    """Compute the recursion over rows of whole episodes, [E, P], and put it back, [B, T]."""
+    mask_BT, place_BT = batch.turn_mask_BT, batch.needed("place_BT", "credit gae over teams")
+    episode_BT = batch.key_B("episode").unsqueeze(1).expand_as(place_BT)
+    at = episode_BT[mask_BT], place_BT[mask_BT]
+    shape = [int(index_N.max()) + 1 if len(index_N) else 0 for index_N in at]
+
+    def joined(x_BT: Tensor) -> Tensor:
+        x_EP = x_BT.new_zeros(shape)
+        x_EP[at] = x_BT[mask_BT]
+        return x_EP
+
+    rows = joined(reward_BT), joined(value_BT), joined(mask_BT)
+    a_EP, return_EP = gae_recursion(*rows, gamma, lam)
+    a_BT, return_BT = torch.zeros_like(value_BT), torch.zeros_like(value_BT)
+    a_BT[mask_BT], return_BT[mask_BT] = a_EP[at], return_EP[at]
+    return a_BT, return_BT
 
 
 def _within_turns(

@@ -14,7 +14,13 @@ import torch
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.components.base import Transform
 from coevo.trainers.components.normalisations import TokenStd, unit_interval
-from coevo.trainers.components.turn_transforms import AddStateGroup, Align, MergeEdges, SumOthers
+from coevo.trainers.components.turn_transforms import (
+    AddStateGroup,
+    AddTurnReward,
+    Align,
+    MergeEdges,
+    SumOthers,
+)
 from coevo.trainers.estimate import Estimate
 from coevo.trainers.tensors import combined, extremes, group_stats, rank_in_group, wide
 
@@ -542,6 +548,7 @@ AnyTransform = Annotated[
     | WeighPrompts
     | ActiveShare
     | AddStateGroup
+    | AddTurnReward
     | MergeEdges
     | Align
     | SumOthers,

@@ -53,6 +53,31 @@ class AddStateGroup(Transform):
 
 
 @config
+class AddTurnReward(Transform):
+    """Add what a reward component paid in the turn itself: A_t + w r_t, as it is (MasHost).
+
+    The unit is that of the reward, and neither later nor earlier turns share it: a penalty on one
+    action. Give the component the weight 0, so that the rest of the advantage leaves it out.
+
+    Raises:
+        UnknownNameError: The batch has no such component.
+        ConfigError: The credit is one of tokens.
+
+    >>> AddTurnReward(of="reward", w=0.5)(Estimate.of([[0.0, -1.0]], "row")).y.tolist()
+    [[-1.0, -1.5]]
+    """
+
+    name: Literal["add_turn_reward"] = "add_turn_reward"
+    of: str = "cost"
+    w: Annotated[float, real()] = 1.0
+
+    def __call__(self, e: Estimate) -> Estimate:
+        e = _at_turns(e, self.name)
+        reward_BT = wide(e.batch.reward_BTK[..., e.batch.component(self.of)])
+        return e.to(e.y + self.w * reward_BT)
+
+
+@config
 class MergeEdges(Transform):
     """Return transitions that several trajectories share their mean advantage (SALT).
 

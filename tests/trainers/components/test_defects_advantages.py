@@ -13,6 +13,7 @@ from coevo.trainers.batch import Batch
 from coevo.trainers.components import (
     AddStateGroup,
     AddTree,
+    AddTurnReward,
     AgentMean,
     Align,
     AnyBaseline,
@@ -379,6 +380,7 @@ def test_rewards_kept_apart_cannot_share_a_baseline(name):
         (AddStateGroup, "'state' needs state_BT"),
         (MergeEdges, "'merge_edges' needs state_BT"),
         (PairGate, "reward component 'score'"),
+        (AddTurnReward, "reward component 'cost'"),
     ],
 )
 def test_what_a_modifier_lacks_is_named(modifier, message):

@@ -60,6 +60,25 @@ def test_bilevel_gae_in_numbers():
     assert a_BS[0].tolist() == pytest.approx(expected)
 
 
+def test_credit_runs_from_seat_to_seat_of_a_team():
+    """Two rounds of two seats, then one round in which the second seat is cut off; MARFT's code."""
+    keys = {"seat": [0, 1, 0], "episode": [0, 0, 1]}
+    batch = replace(
+        Batch.from_lists([[0.0, 0.0], [0.0, 1.0], [2.0]], **keys),
+        value_CL=torch.tensor([[0.2, 0.4], [0.5, 0.1], [0.3, 0.0]], dtype=torch.float64),
+        place_BT=torch.tensor([[0, 2], [1, 3], [0, -1]]),
+    )
+    a_BT = estimate(replace(RAW, credit=Gae(level="team", gamma=1.0, lam=1.0)), batch).y
+    assert a_BT.tolist() == [pytest.approx(row) for row in ([0.8, 0.6], [0.5, 0.9], [1.7, 0.0])]
+    a_BT = estimate(replace(RAW, credit=Gae(level="team", gamma=0.5, lam=0.0)), batch).y
+    expected = [0.25 - 0.2, 0.05 - 0.4], [0.2 - 0.5, 1 - 0.1], [1.7, 0.0]
+    assert a_BT.tolist() == [pytest.approx(row) for row in expected]
+    cut_BT = estimate(replace(RAW, credit=Gae(level="turn", gamma=1.0, lam=1.0)), batch).y
+    assert cut_BT[0].tolist() == pytest.approx([-0.2, -0.4])
+    with pytest.raises(ConfigError, match="needs place_BT"):
+        estimate(replace(RAW, credit=Gae(level="team")), replace(batch, place_BT=None))
+
+
 def test_both_levels_without_discount_are_the_token_level():
     one = advantages(replace(RAW, credit=bilevel(1.0, 1.0, 1.0)), SPOKEN)[0].advantage_CL
     other = advantages(replace(RAW, credit=Gae(lam=1.0)), SPOKEN)[0].advantage_CL

@@ -12,6 +12,7 @@ from coevo.trainers.components import (
     ActiveShare,
     AddStateGroup,
     AddTree,
+    AddTurnReward,
     Align,
     AnyNormalisation,
     BatchStd,
@@ -224,6 +225,20 @@ def test_gigpo(scale, mode, expected):
 def test_salt_gives_a_shared_edge_the_mean():
     a_BT = estimate(AdvantageConfig(transform=(MergeEdges(),)), PATHS).y
     assert close(a_BT, [[0.2887, 1.1547], [0.2887, -0.5773], [-0.5773, -0.5773]])
+
+
+def test_an_action_pays_its_own_price():
+    """MasHost: z of the outcomes 1 and 0 over the group, and each turn's cost as it is."""
+    batch = replace(
+        Batch.from_lists([[0.0, 1.0], [0.0, 0.0]]),
+        reward_BTK=torch.tensor(
+            [[[0.0, -0.1], [1.0, 0.0]], [[0.0, -0.2], [0.0, -0.1]]], dtype=torch.float64
+        ),
+        components=("payoff", "cost"),
+    )
+    spec = AdvantageConfig(reward_weights={"cost": 0.0}, transform=(AddTurnReward(w=0.5),))
+    z = 0.5**0.5
+    assert close(estimate(spec, batch).y, [[z - 0.05, z], [-z - 0.1, -z - 0.05]])
 
 
 def test_tree_grpo():

@@ -49,6 +49,7 @@ FEW = settings(max_examples=12, deadline=None)
 BASE = AdvantageConfig(baseline=NoBaseline(), normalise=NoNormalisation())
 # Options that a batch of these tests needs parameters for: its rewards lie between -6 and 6.
 GIVEN = {
+    "add_turn_reward": {"of": "reward"},
     "ads": {"milestones": "reward"},
     "beta_pdf": {"low": -6.0, "high": 6.0},
     "pair_gate": {"score": "reward"},
@@ -63,10 +64,10 @@ def every(kind, but=(), **params):
 
 TURNS = replace(BASE, credit=ToGo())
 STREAM = replace(BASE, credit=ToGo(level="token"))
-OF_TURNS = {"align", "merge_edges", "sum_others"}
+OF_TURNS = {"add_turn_reward", "align", "merge_edges", "sum_others"}
 SLOTS = [
     *(("credit", replace(BASE, credit=c, baseline=GroupMean())) for c in every(AnyCredit)),
-    *(("credit", replace(BASE, credit=Gae(level=n))) for n in ("turn", "bilevel")),
+    *(("credit", replace(BASE, credit=Gae(level=n))) for n in ("turn", "bilevel", "team")),
     ("credit", replace(BASE, credit=ToGo(level="token"), kl_in_reward=0.1)),
     *(("baseline", replace(TURNS, baseline=c)) for c in every(AnyBaseline)),
     *(("baseline", replace(BASE, baseline=c)) for c in every(AnyBaseline)),
@@ -109,11 +110,14 @@ def batches(draw):
         for n in FLOATS
     }
     seen = {n: torch.randint(0, 2, batch.turn_mask_BT.shape, generator=noise) for n in SEEN}
+    turns_T = torch.arange(batch.turn_mask_BT.shape[1])
+    seen["place_BT"] = 2 * turns_T + torch.arange(rows)[:, None] % 2
     return replace(batch, **drawn, **seen)
 
 
 FLOATS = ("value_CL", "logp_old_CL", "logp_ref_CL", "baseline_B", "q_BTC", "v_BTC")
 SEEN = ("state_BT", "action_BT", "role_BT")
+INTS = (*SEEN, "place_BT")
 
 
 def take_rows(batch: Batch, order: torch.Tensor) -> Batch:
@@ -127,7 +131,7 @@ def widen(batch: Batch, turns: int, tokens: int) -> Batch:
     wider = {n: pad(getattr(batch, n), (0, tokens), value=nan) for n in FLOATS if "CL" in n}
     thrice = ("reward_BTK", "q_BTC", "v_BTC")
     wider |= {n: pad(getattr(batch, n), (0, 0, 0, turns), value=nan) for n in thrice}
-    wider |= {n: pad(getattr(batch, n), (0, turns), value=1) for n in SEEN}
+    wider |= {n: pad(getattr(batch, n), (0, turns), value=1) for n in INTS}
     return replace(
         batch,
         turn_mask_BT=pad(batch.turn_mask_BT, (0, turns), value=False),
