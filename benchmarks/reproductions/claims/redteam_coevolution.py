@@ -36,7 +36,7 @@ def read(prompt: str) -> str:
 
 
 def _starts() -> dict[str, dict[str, float]]:
-    habit = {form: HABIT * (form in SEEN) for form in CLOAKS}
+    habit: dict[str, float] = {form: HABIT * (form in SEEN) for form in CLOAKS}
     found = dict.fromkeys(("harmful", "benign"), habit)
     for form in CLOAKS:
         for cue in CUES:
