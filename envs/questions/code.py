@@ -96,8 +96,8 @@ def _call(code: str, asserts: Sequence[ast.expr]) -> tuple[str, int]:
         defined = {x.name for x in ast.parse(code).body if isinstance(x, ast.FunctionDef)}
     except (SyntaxError, ValueError, RecursionError):
         defined = set()
-    for node in (node for test in asserts for node in ast.walk(test)):
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Name) and called.id in defined:
-            return called.id, len(node.args) + len(node.keywords)
+    calls = (x for test in asserts for x in ast.walk(test) if isinstance(x, ast.Call))
+    for call in calls:
+        if isinstance(call.func, ast.Name) and call.func.id in defined:
+            return call.func.id, len(call.args) + len(call.keywords)
     raise DataError("no assert calls a function that 'code' defines")
