@@ -69,7 +69,7 @@ SITTER = "NOP 0\nNOP 1\n" * 9 + "NOP 0\nJMP -19"
 """Walks in a circle of twenty instructions, of which neighbours differ."""
 
 
-@pytest.mark.parametrize("name", CLASSICS.keys() - {"imp", "ring", "gate"})
+@pytest.mark.parametrize("name", [x for x in CLASSICS if x not in ("imp", "ring", "gate")])
 def test_a_classic_ends_what_only_walks(name):
     died = [play(CLASSICS[name], SITTER, places=(0, at)).lived[1] < 4000 for at in (90, 150, 201)]
     assert all(died)
