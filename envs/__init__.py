@@ -170,6 +170,10 @@ _add("words.codenames", "cooperative", "give a clue for three words of a board, 
      SELF_PLAY, random=-0.1, oracle=1.4352822871572872, bound=3.0,
      source="exact, over all boards: random, even moves; oracle, the best clue for a partner who "
      "takes it literally; bound, all words, by a code agreed on before")
+_add("words.password_game", "cooperative",
+     "tell a partner a number past a supervisor that stops what it spots", SELF_PLAY,
+     random=0.4074730494483514, oracle=1.0,
+     source="exact: random, uniform guesses after small talk; oracle, a code of ten words")
 _add("words.taboo", "cooperative",
      "describe a word without its forbidden words, name it by that", SELF_PLAY, random=0.25,
      oracle=1.0,

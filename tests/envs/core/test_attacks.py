@@ -135,6 +135,7 @@ ARGUMENTS = {
     "coevo/trust_and_split-v0": {"rounds": 2},
     "coevo/peer_review-v0": {"rewards": ["interaction"]},
     "coevo/fishery-v0": {"messages": True},
+    "coevo/password_game-v0": {"watched": []},
     "coevo/redteam-v0": {"level": "free", "rewritten": 1.0},
     "coevo/donor_game-v0": {"strategies": True, "generations": 2, "rounds": 1},
 }
