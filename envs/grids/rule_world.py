@@ -30,7 +30,7 @@ from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import simultaneous
 from coevo.envs.grids.routes import STEPS, Cell
-from coevo.envs.grids.world import POINTS, SELF, STAY, Array, GridConfig, GridWorld
+from coevo.envs.grids.world import POINTS, SELF, STAY, Array, GridConfig, GridWorld, Planes
 
 KINDS = {
     "coin": "A {} pays 1 point and is gone.",
@@ -135,18 +135,26 @@ class RuleWorld(GridWorld[RuleWorldConfig]):
             if self.now.there >> k & 1:
                 self.plane(kind)[y + self.pad, x + self.pad] = 1
         self.at = [(self.now.at[0] + self.pad, self.now.at[1] + self.pad)]
-        self._shown = None
+
+    @property
+    def shown(self) -> Planes:
+        """The planes without what the walker stands on; no two things are on one cell."""
+        seen, (y, x) = self.planes.copy(), self.now.at
+        seen[: len(self.ground), y + self.pad, x + self.pad] = 0
+        return seen
 
     def put(self, i: int, cell: Cell) -> None:
-        """The walker begins where its world says."""
-        self._show()
+        """Change nothing: the walker begins where its world says."""
 
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
-        seat = self.seats[0]
-        self.now, paid = advance(self.level, self.now, POINTS.get(moves[seat]), self.step)
+        seat, before = self.seats[0], self.now
+        self.now, paid = advance(self.level, before, POINTS.get(moves[seat]), self.step)
         self.step += 1
         self.earned[0] += paid
-        self._show()
+        self.at[0] = (self.now.at[0] + self.pad, self.now.at[1] + self.pad)
+        if gone := before.there ^ self.now.there:
+            (y, x), kind = self.level.things[gone.bit_length() - 1]
+            self.plane(kind)[y + self.pad, x + self.pad] = 0
         return {seat: paid}
 
     def aim(self, i: int) -> str:

@@ -194,3 +194,17 @@ def test_a_skin_exchanges_letters_and_hidden_rules_are_not_told():
     silent = make(RULES, reveal=False).task
     silent.reset(np.random.default_rng(0), {"world": 5})
     assert "point" not in silent.legend() and "coin" not in silent.terse(seat)
+
+
+def test_planes_that_follow_a_walk_are_those_of_the_situation_drawn_anew():
+    task, rng, gone = make(RULES, steps=40).task, np.random.default_rng(0), 0
+    for world in range(12):
+        task.reset(rng, {"world": world})
+        while task.to_move():
+            task.play({"walker_0": task.moves[int(rng.integers(len(task.moves)))]})
+            seen, whole = task.array("walker_0"), task.state_array()
+            task._show()
+            assert np.array_equal(seen, task.array("walker_0"))
+            assert np.array_equal(whole, task.state_array())
+        gone += len(task.level.things) - task.now.there.bit_count()
+    assert gone > 12
