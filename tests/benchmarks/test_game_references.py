@@ -22,6 +22,7 @@ PARTNERS = ("coevo/lewis_signaling-v0", "coevo/trade_comm-v0")
 RESPONSES = ("coevo/liars_dice-v0", "coevo/sheriff-v0")
 HANABI = ("coevo/hanabi-v0", "coevo/mini_hanabi-v0", "coevo/simple_hanabi-v0")
 BLOTTO, BARGAINING = "coevo/colonel_blotto-v0", "coevo/bargaining-v0"
+CORE_WAR = "coevo/core_war-v0"
 EXPERTS = tuple(
     f"coevo/{name}-v0"
     for name in (
@@ -42,7 +43,7 @@ ERRORS = 4.5
 
 def test_every_game_is_tested_here_or_there():
     games = {e.id for e in list_envs() if ".games." in e.module and e.suite_names}
-    here = {*MINIMAX, *PARTNERS, *RESPONSES, *HANABI, BLOTTO, BARGAINING, *EXPERTS}
+    here = {*MINIMAX, *PARTNERS, *RESPONSES, *HANABI, BLOTTO, BARGAINING, CORE_WAR, *EXPERTS}
     assert games == here | {f"coevo/{name}-v0" for name in ELSEWHERE}
     for env_id in games:
         assert spec(env_id).refs_source
@@ -133,6 +134,11 @@ def test_random_play_with_itself_by_simulation(env_id):
 def test_experts_against_random_play_by_simulation(env_id):
     assert references(env_id).scores.random == 0
     close(env_id, ExpertAgent(1.0), "random", references(env_id).scores.oracle)
+
+
+def test_the_expert_of_core_war_by_simulation():
+    assert references(CORE_WAR).scores.random == 0.5  # a share of one, between equals
+    close(CORE_WAR, ExpertAgent(1.0), "random", references(CORE_WAR).scores.oracle)
 
 
 def close(env_id, agent, other, expected, games=16):

@@ -62,6 +62,7 @@ def save(run, keep=2):
     parts = {"collect": run.collector, "population": run.population, "judges": run.judges}
     state = {name: part.state_dict() for name, part in parts.items()}
     state |= {"estimator": run.estimator_state, "rewards": {}, "archive": []}
+    state["values"] = run.values.state_dict()
     return run_state.save(
         run.folder.checkpoints, run.learners, run.population, run.progress, state, keep
     )
