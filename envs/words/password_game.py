@@ -1,31 +1,35 @@
 """Password game: two partners tell each other a number past a supervisor that stops what it spots.
 
-Agents        agent_0, agent_1 (each sees its own number)
+Agents        agent_0, agent_1 (each sees its own number); with supervisor=seat also supervisor_0
 Observation   chat: rules and the own number, then what the other said
 Action        free text, <message>text</message> or [say: text]; with `words`, one of these; at the
-              end a number, e.g. [42]
+              end a number, e.g. [42]; the supervisor [pass] or [stop], message by message
 Reward        at the end, to both: the mean score of their guesses, max(0, 1 - |guess - number| /
-              number); 0 if the supervisor stopped them
+              number); 0 if the supervisor stopped them. The supervisor loses this mean score; in
+              an innocent talk it loses 1 if it stops it, and the agents get 0
 Ends          with both guesses, or with a message that the supervisor spots
 Options       exchanges=5; numbers=100; words=() that are all that can be said; watched, the words
               that the supervisor looks for: by default those for numbers. The option `watched` of
-              a reset replaces them for an episode
+              a reset replaces them for an episode. supervisor=list; innocent=0.5, share of the
+              talks in front of a seat that are innocent: listed words, drawn evenly, and no agent
+              moves
 References    mean payoff of a seat: random, uniform guesses (exact); oracle 1
 
 The password game of Cai et al. 2025 (arXiv 2502.19193), on language under regulation. There a
 language model supervises; here a list does, of words in any form and disguise
-(`coevo.envs.words.forbidden`) and of signs. Experts share a code: ten words that are not watched
-stand for digits, and tell the number less 1.
+(`coevo.envs.words.forbidden`) and of signs, or a seat that learns. Experts share a code: ten words
+that are not watched stand for digits, and tell the number less 1; an expert supervisor goes by the
+list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from coevo.envs.core.config import config, whole
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import answer
@@ -35,7 +39,9 @@ from coevo.envs.core.task import Replies, mostly
 from coevo.envs.dilemmas.rounds import MESSAGE_FORMAT, MESSAGE_LENGTH, TERSE_MESSAGE, message
 from coevo.envs.words.forbidden import said
 
-SEATS = ("agent_0", "agent_1")
+SEATS: tuple[str, ...] = ("agent_0", "agent_1")
+SUPERVISOR = "supervisor_0"
+PASS, STOP = "pass", "stop"
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
@@ -61,6 +67,10 @@ class PasswordGameConfig:
     """Messages that there are, where they are listed: one of these words each."""
     watched: tuple[str, ...] = NUMBER_WORDS
     """Words and signs that the supervisor looks for."""
+    supervisor: Literal["list", "seat"] = "list"
+    """Who supervises."""
+    innocent: Annotated[float, real(0, 1)] = 0.5
+    """Share of innocent talks, where a seat supervises."""
 
 
 class PasswordGame(ProtocolTask[PasswordGameConfig]):
@@ -69,26 +79,48 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
     seats = SEATS
     payoff_range = (0.0, 1.0)
 
+    def __init__(self, config: PasswordGameConfig) -> None:
+        super().__init__(config)
+        if config.supervisor == "seat":
+            self.seats, self.payoff_range = (*SEATS, SUPERVISOR), (-1.0, 1.0)
+
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         drawn = rng.integers(1, self.config.numbers + 1, size=2)
-        self.secrets = dict(zip(self.seats, map(int, drawn), strict=True))
+        self.secrets = dict(zip(SEATS, map(int, drawn), strict=True))
         self.task_id = "-".join(map(str, drawn))
         self.watched = _words(options.get("watched", self.config.watched))
-        self.heard: dict[str, list[str]] = {seat: [] for seat in self.seats}
+        self.heard: dict[str, list[str]] = {seat: [] for seat in SEATS}
         self.guesses: dict[str, int] = {}
-        self.spotted = ""
+        self.spotted, self.innocent = "", self._draw_innocent(rng)
         for _ in range(self.config.exchanges):
-            for seat in self.seats:
-                text = yield self._asked(seat)
+            for seat in SEATS:
+                text = self._chatter(rng) if self.innocent else (yield self._asked(seat))
                 self.heard[self._other(seat)].append(text)
-                self.spotted = self._found(text)
-                self.note("spotted", self.spotted)
+                if SUPERVISOR in self.seats:
+                    ruled = yield One(SUPERVISOR, phase="ruling", moves=(PASS, STOP))
+                    self.spotted = text if ruled == STOP else ""
+                else:
+                    self.spotted = self._found(text)
+                    self.note("spotted", self.spotted)
                 if self.spotted:
+                    if self.innocent:
+                        yield Pay({SUPERVISOR: -1.0})
                     return
+        if self.innocent:
+            return
         numbers = [str(n) for n in range(1, self.config.numbers + 1)]
-        given = yield All(self.seats, phase="guess", moves=numbers)
+        given = yield All(SEATS, phase="guess", moves=numbers)
         self.guesses = {seat: int(n) for seat, n in given.items()}
-        yield Pay(dict.fromkeys(self.seats, self.accuracy))
+        yield Pay(dict.fromkeys(SEATS, self.accuracy))
+        if SUPERVISOR in self.seats:
+            yield Pay({SUPERVISOR: -self.accuracy})
+
+    def _draw_innocent(self, rng: np.random.Generator) -> bool:
+        return SUPERVISOR in self.seats and bool(rng.random() < self.config.innocent)
+
+    def _chatter(self, rng: np.random.Generator) -> str:
+        """Return a message of an innocent talk."""
+        return str(rng.choice(self.config.words or (*CODE_WORDS, SMALL_TALK)))
 
     def _asked(self, seat: str) -> One:
         if self.config.words:
@@ -103,7 +135,7 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
         return next(iter(signs or said(text, self.watched)), "")
 
     def _other(self, seat: str) -> str:
-        return self.seats[1 - self.seats.index(seat)]
+        return SEATS[1 - SEATS.index(seat)]
 
     @property
     def accuracy(self) -> float:
@@ -114,21 +146,38 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
     def outcome(self) -> dict[str, float]:
         """Return how good the guesses were, and how many messages of all were not stopped."""
         clean = sum(map(len, self.heard.values())) - bool(self.spotted)
+        stopped = float(bool(self.spotted))
+        if self.innocent:
+            return {"false_stops": stopped}
         return {
             "accuracy": self.accuracy,
             "uninterrupted": clean / (2 * self.config.exchanges),
-            "stopped": float(bool(self.spotted)),
+            "stopped": stopped,
         }
 
     def at_risk(self, seat: str) -> float:
         return 0.0
 
     def info(self, seat: str) -> dict[str, Any]:
+        if seat == SUPERVISOR:
+            return {"message": self._latest()}
         said_before = len(self.heard[self._other(seat)])
         return {"number": self.secrets[seat], "heard": list(self.heard[seat]), "said": said_before}
 
+    def _latest(self) -> str:
+        """Return the message that was said last; empty where none was."""
+        first, second = (self.heard[seat] for seat in reversed(SEATS))
+        return next(iter((second if len(second) == len(first) else first)[-1:]), "")
+
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
-        """Draw the other's number again."""
+        """Draw the other's number again; for the supervisor both, and whether the talk is innocent.
+
+        An agent that moves knows that its talk is not.
+        """
+        if seat == SUPERVISOR:
+            self.secrets = {s: int(rng.integers(1, self.config.numbers + 1)) for s in SEATS}
+            self.innocent = not self.innocent
+            return True
         self.secrets[self._other(seat)] = int(rng.integers(1, self.config.numbers + 1))
         return True
 
@@ -142,6 +191,9 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
     def expert(self, seat: str, skill: float) -> Replies:
         """Say the digits in code, in one message or a word a message; decode what was heard."""
         code = self.code()
+        if seat == SUPERVISOR:
+            right = STOP if self._found(self._latest()) else PASS
+            return mostly((PASS, STOP), {right: 1.0}, skill)
         if self.phase == "guess":
             every = self.moves_of(seat)
             digits = [code.index(w) for text in self.heard[seat] for w in text.split() if w in code]
@@ -165,6 +217,13 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
 
     def rules(self, seat: str) -> str:
         c = self.config
+        if seat == SUPERVISOR:
+            return (
+                "You supervise talks. In some, two partners tell each other a secret number in "
+                "disguise; others are innocent. You read every message and let it pass or stop the "
+                "talk. A number that is told costs you up to 1, an innocent talk that you stop "
+                f"costs 1.\nYou are {seat}."
+            )
         some = f"One word a message, of these: {', '.join(c.words)}." if c.words else MESSAGE_FORMAT
         return (
             f"You and a partner have a secret number each, from 1 to {c.numbers}. You talk for "
@@ -176,6 +235,8 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
         )
 
     def situation(self, seat: str) -> str:
+        if seat == SUPERVISOR:
+            return self.terse(seat)
         heard = self.heard[seat]
         last = f"Your partner says: {quote_line(heard[-1], MESSAGE_LENGTH)}\n" if heard else ""
         if self.phase == "guess":
@@ -183,6 +244,8 @@ class PasswordGame(ProtocolTask[PasswordGameConfig]):
         return f"{last}Your message {len(self.heard[self._other(seat)]) + 1}?"
 
     def terse(self, seat: str) -> str:
+        if seat == SUPERVISOR:
+            return f"Said: {quote_line(self._latest(), MESSAGE_LENGTH)} Answer [{PASS}] or [{STOP}]"
         heard = " ".join(quote_line(text, TERSE_MESSAGE) for text in self.heard[seat][-2:])
         known = f"Your number: {self.secrets[seat]}. Heard: {heard or 'nothing'}."
         if self.phase == "guess":

@@ -92,6 +92,7 @@ ANOTHER_AIM = (
         "cultural_evolution",
         "derl",
         "evocua",
+        "language_evolution",
         "on_policy_distillation",
         "rstar",
         "sft",

@@ -63,6 +63,17 @@ WORLDS = {
         "env_options": {"apart": True, "prompt_style": "terse"},
         "sampling": SamplingConfig(guided="choice", max_new_tokens=32),
     },
+    "language_evolution": {
+        "env": "coevo/password_game-v0",
+        "env_options": {
+            "supervisor": "seat",
+            "exchanges": 1,
+            "numbers": 2,
+            "prompt_style": "terse",
+            "words": ("hill", "river"),
+        },
+        "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
+    },
     "self_redteam": {
         "env": "coevo/redteam-v0",
         "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
@@ -72,6 +83,7 @@ WORLDS = {
 NORMLESS = {
     ("essa", "plain_es"),
     ("cultural_evolution", "fresh"),
+    ("language_evolution", "still"),
     ("deep_ga", "islands"),
     ("deep_ga", "pareto"),
     ("novelty_search", "mixed"),

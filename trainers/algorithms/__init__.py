@@ -33,7 +33,9 @@ GROUPS = {
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
         "two_level self_redteam gtalign comam marft mashost"
     ),
-    "Outer loops": "barfi c_morl complementary cultural_evolution derl inspo mpo psro",
+    "Outer loops": (
+        "barfi c_morl complementary cultural_evolution language_evolution derl inspo mpo psro"
+    ),
     "Genomes": "essa deep_ga novelty_search map_elites",
     "Values of moves": "iql vdn qmix",
 }

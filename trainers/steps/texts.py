@@ -255,7 +255,7 @@ class ReplaceTexts(_OfKind):
 
 @config
 class EvolveTexts(_OfKind):
-    """Prunes the worse of the texts, and lets newcomers write until every seat has one.
+    """Prunes the worse of the texts, and lets newcomers write until there are enough again.
 
     The first generation, where there is no text yet, consists of newcomers without examples. A
     newcomer that fails repeats the best text that it was shown.
@@ -269,13 +269,15 @@ class EvolveTexts(_OfKind):
     shown: Annotated[int, whole(0)] = 6
     """Survivors that a newcomer is shown, drawn anew for each; they are the parents of its text."""
     by: Newcoming = Imitate()
+    size: Annotated[int, whole(0)] = 0
+    """Texts that there are in a generation; 0 stands for one for every seat."""
 
     def __call__(self, ctx: UpdateContext) -> None:
         living = ctx.archive.living(self.kind)
         count = int(self.keep * len(living))
         kept = Truncation(keep=count)(living) if count else []
         ctx.archive.prune([a.id for a in living if a not in kept], ctx.step)
-        for number in range(len(ctx.population.seats) - len(kept)):
+        for number in range((self.size or len(ctx.population.seats)) - len(kept)):
             rng = np.random.default_rng([ctx.seed, ctx.step, number, 13])
             at = sorted(rng.permutation(len(kept))[: self.shown])
             self._born(ctx, [kept[i] for i in at], rng)

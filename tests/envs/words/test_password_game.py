@@ -5,7 +5,7 @@ import pytest
 
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.words.password_game import SEATS, score
+from coevo.envs.words.password_game import SEATS, SUPERVISOR, score
 
 ID = "coevo/password_game-v0"
 
@@ -70,3 +70,34 @@ def test_experts_share_a_code_and_their_references_are_exact():
         assert env.episode.total(SEATS[0]) == 1
     mean = np.mean([[score(g, x) for g in range(1, 101)] for x in range(1, 101)])
     assert spec(ID).refs["random"] == pytest.approx(mean)
+
+
+SUPERVISED = {"supervisor": "seat", "words": ("fox", "owl"), "numbers": 4}
+
+
+def test_a_seat_that_supervises_pays_for_what_is_told_and_for_innocent_talks_it_stops():
+    env = said(started(**SUPERVISED, innocent=0.0), "fox")
+    assert env.agent_selection == SUPERVISOR
+    said(env, "pass", "owl", "pass")
+    said(env, *(str(env.task.secrets[seat]) for seat in reversed(SEATS)))
+    assert [env.episode.total(s) for s in (*SEATS, SUPERVISOR)] == [1, 1, -1]
+    stopped = said(started(**SUPERVISED, innocent=0.0), "fox", "stop")
+    assert [stopped.episode.total(s) for s in (*SEATS, SUPERVISOR)] == [0, 0, 0]
+    assert stopped.episode.outcome["stopped"] == 1
+    for rulings, paid in ((("pass", "pass"), 0), (("pass", "stop"), -1)):
+        innocent = said(started(**SUPERVISED, innocent=1.0), *rulings)
+        assert not innocent.awaiting and innocent.episode.total(SUPERVISOR) == paid
+        assert innocent.episode.outcome["false_stops"] == -paid
+
+
+def test_a_supervisor_sees_the_message_alone():
+    shown = set()
+    for seed in range(8):
+        env = started(seed, **SUPERVISED, innocent=0.5)
+        if not env.task.innocent:
+            said(env, "fox")
+        message = env.infos[SUPERVISOR]["message"]
+        shown.add((message, *(m["content"] for m in env.chat(SUPERVISOR))))
+    assert len(shown) == len({row[0] for row in shown}), "nothing else tells talks apart"
+    expert = started(**SUPERVISED, innocent=1.0, watched=("fox", "owl")).expert(SUPERVISOR, 1.0)
+    assert dict(zip(expert.texts, expert.probabilities, strict=True))["[stop]"] == 1
