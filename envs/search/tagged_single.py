@@ -15,6 +15,8 @@ References    oracle 1; random: the expert of skill 0, see the registry
 The single policy with many roles of Chain-of-Agents. An answer may follow a <double_check> of 3 or
 4 only, a mark of 1 to 4 that the policy gives itself. A segment that may not stand where it does
 has no effect. What is found is no reply, so no policy is trained on it.
+`coevo.envs.search.team_tags` turns episodes of a team, `coevo/search_router-v0`, into episodes of
+this seat, for `sft` to imitate (`cycle.demonstrate.recorded`).
 """
 
 from __future__ import annotations
