@@ -19,10 +19,12 @@ import numpy as np
 from coevo.envs.core.config import config, whole
 from coevo.envs.core.errors import ConfigError, missing_extra
 from coevo.envs.search.corpus import Document
+from coevo.envs.search.minilm import minilm
 from coevo.envs.search.retrieval import Hit, LocalRetriever, best, in_order
 
 FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
 """Files of a model that its vectors depend on; weights in other forms are not read."""
+MINILM = "minilm"
 DECIMALS = 5
 """Of a score."""
 
@@ -33,7 +35,8 @@ class Dense:
 
     name: Literal["dense"] = "dense"
     path: str
-    """Folder of an encoder that transformers reads, with its weights as safetensors."""
+    """Folder of an encoder that transformers reads, with its weights as safetensors; or `minilm`,
+    which the extra `dense` installs."""
     prefix_query: str = ""
     prefix_passage: str = ""
     pooling: Literal["mean", "first"] = "mean"
@@ -89,11 +92,12 @@ class Encoder:
     """A model that makes vectors of texts."""
 
     def __init__(self, config: Dense) -> None:
-        self.config, self._folder = config, Path(config.path).expanduser()
+        self.config = config
+        self._folder = minilm() if config.path == MINILM else Path(config.path).expanduser()
         if not (self._folder / "config.json").is_file():
             raise ConfigError(
-                f"no encoder in {config.path!r}: it must be a folder with config.json, a tokenizer "
-                "and weights as safetensors"
+                f"no encoder in {config.path!r}: it must be {MINILM!r}, or a folder with "
+                "config.json, a tokenizer and weights as safetensors"
             )
         try:
             self._torch = importlib.import_module("torch")

