@@ -70,6 +70,7 @@ from coevo.trainers.samplers.selection import KeepDynamic
 from coevo.trainers.samplers.task_buffer import KeptTasks
 from coevo.trainers.schedules import Cosine, Linear, Steps
 from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
+from coevo.trainers.steps.challenge import Challenge
 from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
@@ -89,6 +90,7 @@ from coevo.trainers.steps.make_items import (
     Worst,
 )
 from coevo.trainers.steps.mark_turns import ByJudge, ByNote, MarkTurns
+from coevo.trainers.steps.mutators import Identity, RandomEdit, RewriteProgram
 from coevo.trainers.steps.policy_gradient import (
     BuildBatch,
     Collect,

@@ -91,6 +91,7 @@ ANOTHER_AIM = (
         "barfi",
         "cultural_evolution",
         "derl",
+        "drq",
         "evocua",
         "language_evolution",
         "on_policy_distillation",
@@ -100,8 +101,9 @@ ANOTHER_AIM = (
     }
 )
 """A generation is judged by what a whole member earns, in both seats; formulas and reward weights
-by inner runs; where texts evolve or a critic alone learns no weight of the policy moves; a student
-follows its teacher, an imitator whom it imitates. Values of moves are no odds: `test_values`."""
+by inner runs; where texts or programs evolve or a critic alone learns no weight of the policy
+moves; a student follows its teacher, an imitator whom it imitates. Values of moves are no odds:
+`test_values`."""
 
 
 @pytest.mark.parametrize("name", sorted(set(ALGORITHMS) - ANOTHER_AIM))

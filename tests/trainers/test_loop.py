@@ -58,6 +58,7 @@ WORLDS = {
     },
     **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
     **{name: {"model": "net:hidden=8"} for name in ("iql", "vdn", "qmix")},
+    "drq": {"env": "coevo/core_war-v0", "env_options": {"warriors": 1, "rounds": 1}},
     "mashost": {
         "env": "coevo/graph_builder-v0",
         "env_options": {"apart": True, "prompt_style": "terse"},
@@ -88,10 +89,11 @@ NORMLESS = {
     ("deep_ga", "pareto"),
     ("novelty_search", "mixed"),
     ("novelty_search", "learned"),
+    *(("drq", variant) for variant in ("fixed", "identity", "last", "written")),
 }
 """Nothing is differentiated."""
-STILL = {"cultural_evolution", "value_augmented"}
-"""Texts evolve, or a critic alone learns; weights of the policy stay."""
+STILL = {"cultural_evolution", "drq", "value_augmented"}
+"""Texts or programs evolve, or a critic alone learns; weights of the policy stay."""
 
 
 @pytest.mark.usefixtures("kuhn_rewards")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.steps.challenge import Challenge
 from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
@@ -78,6 +79,7 @@ Unconditional = (
     | SelectGenomes
     | Explore
     | FitValues
+    | Challenge
 )
 """The classes of such steps."""
 UnconditionalStep = Annotated[Unconditional, choice()]

@@ -62,8 +62,12 @@ class Asking:
         (reply,) = agent.act([Request(seat, chat, {"legal_actions": None}, rng)])
         if isinstance(reply, Unanswered):
             return Written("", reply.reason)
-        text = own_words(reply.text, self.longest)
+        text = self.read(reply.text)
         return Written(text, "" if text else "the reply was empty")
+
+    def read(self, text: str) -> str:
+        """Return what of a reply is kept, as it may stand in prompts."""
+        return own_words(text, self.longest)
 
     def _agent(self, ctx: UpdateContext) -> Agent:
         if self.agent:
