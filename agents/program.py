@@ -40,11 +40,12 @@ class ProgramAgent(Agent):
 
     Args:
         path: the source, a file.
+        source: its text, where there is no file; `path` is then its name.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, source: str | None = None) -> None:
         self.name = f"{PREFIX}{path}"
-        self.source = read_source(path)
+        self.source = read_source(path) if source is None else source
         self.sandbox = interpreter()
         self.digest = source_digest(self.source)
         with self.sandbox.open(self.source, limits=LIMITS) as program:

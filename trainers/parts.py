@@ -111,4 +111,5 @@ from coevo.trainers.steps.texts import (
 from coevo.trainers.steps.trace_front import TraceFront
 from coevo.trainers.steps.tune_rewards import TuneRewards
 from coevo.trainers.steps.values import Explore, FitValues
+from coevo.trainers.steps.write_policy import RewritePolicy, WritePolicy
 from coevo.trainers.steps.writers import Distil

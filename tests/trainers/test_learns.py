@@ -95,6 +95,7 @@ ANOTHER_AIM = (
         "evocua",
         "language_evolution",
         "on_policy_distillation",
+        "policy_synthesis",
         "rstar",
         "sft",
         "value_augmented",

@@ -89,10 +89,11 @@ NORMLESS = {
     ("deep_ga", "pareto"),
     ("novelty_search", "mixed"),
     ("novelty_search", "learned"),
+    ("policy_synthesis", "sparse"),
     *(("drq", variant) for variant in ("fixed", "identity", "last", "written")),
 }
 """Nothing is differentiated."""
-STILL = {"cultural_evolution", "drq", "value_augmented"}
+STILL = {"cultural_evolution", "drq", "policy_synthesis", "value_augmented"}
 """Texts or programs evolve, or a critic alone learns; weights of the policy stay."""
 
 

@@ -30,7 +30,7 @@ ALGORITHM = p.Algorithm(
     formula=r"F_i = \sum_t \frac{1}{T} \frac{\text{alive}_i(t)}{\sum_j \text{alive}_j(t)} \\ "
     r"w_r = \argmax_w \mean F_w(w, w_0, \dots, w_{r-1})",
     status="inferred",
-    shows="random edits in the place of a language model",
+    shows="with random edits generality is not reproduced; see its claim",
     reproductions=("drq_generality",),
     cycle=(p.Challenge(first=(IMP,)),),
     collect=p.CollectConfig(episodes=1),

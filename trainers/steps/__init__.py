@@ -46,6 +46,7 @@ from coevo.trainers.steps.texts import (
 from coevo.trainers.steps.trace_front import TraceFront
 from coevo.trainers.steps.tune_rewards import TuneRewards
 from coevo.trainers.steps.values import Explore, FitValues
+from coevo.trainers.steps.write_policy import WritePolicy
 
 Unconditional = (
     Collect
@@ -80,6 +81,7 @@ Unconditional = (
     | Explore
     | FitValues
     | Challenge
+    | WritePolicy
 )
 """The classes of such steps."""
 UnconditionalStep = Annotated[Unconditional, choice()]
