@@ -166,6 +166,11 @@ _add("words.bulls_and_cows", "competitive",
      oracle=0.5305490803380617,
      source="exact: random, 0 by symmetry; oracle, an optimal decision tree (72 guesses for 24 "
      "codes) against an even setter, and any setter against even guesses")
+_add("questions.improve_program", "cooperative",
+     "write a better program than the one that is shown; its result is verified exactly",
+     SELF_PLAY, random=11 / 15, oracle=1.0,
+     source="exact: random, the program that is shown; oracle, the shortest ruler of five marks",
+     seats=1)
 _add("words.codenames", "cooperative", "give a clue for three words of a board, find them by it",
      SELF_PLAY, random=-0.1, oracle=1.4352822871572872, bound=3.0,
      source="exact, over all boards: random, even moves; oracle, the best clue for a partner who "
