@@ -47,6 +47,11 @@ FORM = (
     "Reply with a whole program in a block of code, or with changes, each of the form\n"
     "<<<<<<< SEARCH\nlines of the program\n=======\nnew lines\n>>>>>>> REPLACE"
 )
+PAID = {
+    "worth": "what it is worth",
+    "improvement": "1 if it is better than the program that you see, and less than 0 if it is the "
+    "same or does not work",
+}
 _CHANGE = re.compile(
     r"^<{5,9} SEARCH[ ]*\n(.*?)\n?^={5,9}[ ]*\n(.*?)\n?^>{5,9} REPLACE", re.DOTALL | re.MULTILINE
 )
@@ -58,6 +63,9 @@ class ImproveProgramConfig:
     problem: Literal["golomb", "sorting", "circles"] = "golomb"
     size: Annotated[int, whole(1, 26)] = 5
     """Marks, wires or circles."""
+    pays: Literal["worth", "improvement"] = "worth"
+    """What is paid: the worth of the program; or 1 if it is better than the parent, -0.1 if its
+    result is no solution, -0.2 if it gives none, -0.3 if it is the parent, and else 0."""
 
     def __post_init__(self) -> None:
         low, high = PROBLEMS[self.problem].sizes
@@ -72,7 +80,10 @@ class ImproveProgram(ProtocolTask[ImproveProgramConfig]):
     env_id = "coevo/improve_program-v0"
     config_class = ImproveProgramConfig
     seats = (SEAT,)
-    payoff_range = (0.0, 1.0)
+
+    def __init__(self, config: ImproveProgramConfig) -> None:
+        super().__init__(config)
+        self.payoff_range = (0.0 if config.pays == "worth" else -0.3, 1.0)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c, self.problem = self.config, PROBLEMS[self.config.problem]
@@ -84,9 +95,16 @@ class ImproveProgram(ProtocolTask[ImproveProgramConfig]):
         self.found = Verified()
         child = yield One(SEAT, read=self._child, form=FORM, expert=self._expert)
         verdict, self.found = judged(child, c.problem, c.size)
-        unchanged = child.strip() == self.parent.strip()
-        self.note("verdict", "unchanged" if unchanged and verdict == "ok" else verdict)
-        yield Pay({SEAT: self.found.worth})
+        if verdict == "ok" and child.strip() == self.parent.strip():
+            verdict = "unchanged"
+        self.note("verdict", verdict)
+        yield Pay({SEAT: self.found.worth if c.pays == "worth" else self._improvement(verdict)})
+
+    def _improvement(self, verdict: str) -> float:
+        """Return 1 for a better program; the penalties are those of ThetaEvolve's released code."""
+        if verdict in ("unchanged", "invalid"):
+            return -0.3 if verdict == "unchanged" else -0.1
+        return float(self.outcome()["improved"]) if verdict == "ok" else -0.2
 
     def _child(self, text: str) -> Parse:
         """Read a program, or changes of the parent."""
@@ -143,9 +161,9 @@ class ImproveProgram(ProtocolTask[ImproveProgramConfig]):
     def rules(self, seat: str) -> str:
         statement = self.problem.statement % self.config.size
         return (
-            f"You improve a program in Python. {statement} You are paid what its result is worth, "
-            "from 0 to 1, and nothing for a result that breaks these rules. It has 2 seconds, and "
-            "no modules but math, random, itertools, functools and collections; classes with a "
+            f"You improve a program in Python. {statement} Its result is worth 0 to 1, and nothing "
+            f"if it breaks these rules. You are paid {PAID[self.config.pays]}. It has 2 seconds, "
+            "and no modules but math, random, itertools, functools and collections; classes with a "
             f"base, yield and del do not work.\n{FORM}\nYou are {seat}."
         )
 

@@ -39,6 +39,8 @@ MOVES = {
 }
 """A term for every move, so that what is said is a formula."""
 KUHN_GIVES_NONE = {
+    # random weights write no program; replies of unequal length are paid unequally
+    "theta_evolve": {"rewards": ({"name": "token_cost"},)},
     "rstar": {"cycle.demonstrate.by": "mcts:2"},  # a search of 48 is slow in a test
     "seele": {"collect.hint": None, "collect.group_size": 8},
     "ssl": {

@@ -14,6 +14,7 @@ from coevo.trainers import loop
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.components import BatchMean, WeightedSum
 from coevo.trainers.samplers.selection import KeepAll
+from coevo.trainers.steps import POLICY_GRADIENT
 
 DILEMMA = {"game": "matrix_pd", "prompt_style": "terse"}
 
@@ -62,6 +63,7 @@ TASK = {
     "seele": {"collect.hint": None},
     # nobody designs what is played here
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
+    "theta_evolve": {"cycle": POLICY_GRADIENT},  # nor programs
     "two_level": {"population": Shared()},
     # nobody judges steps here; a payoff is not compared between the prompts of both seats
     "seagent": {"advantage.reward_weights": {}, "cycle.make_items.to.below": -1.0},

@@ -58,6 +58,7 @@ WORLDS = {
     },
     **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
     **{name: {"model": "net:hidden=8"} for name in ("iql", "vdn", "qmix")},
+    "theta_evolve": {"env": "coevo/improve_program-v0"},
     "drq": {"env": "coevo/core_war-v0", "env_options": {"warriors": 1, "rounds": 1}},
     "mashost": {
         "env": "coevo/graph_builder-v0",
@@ -90,6 +91,7 @@ NORMLESS = {
     ("novelty_search", "mixed"),
     ("novelty_search", "learned"),
     ("policy_synthesis", "sparse"),
+    ("theta_evolve", "frozen"),
     *(("drq", variant) for variant in ("fixed", "identity", "last", "written")),
 }
 """Nothing is differentiated."""

@@ -37,7 +37,7 @@ GROUPS = {
         "barfi c_morl complementary cultural_evolution language_evolution derl inspo mpo psro"
     ),
     "Genomes": "essa deep_ga novelty_search map_elites",
-    "Programs": "drq policy_synthesis",
+    "Programs": "drq policy_synthesis theta_evolve",
     "Values of moves": "iql vdn qmix",
 }
 """Families of algorithms as the documentation shows them, and the files of each."""

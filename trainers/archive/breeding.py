@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from coevo.trainers.archive.archive import Archive, Artifact
+from coevo.trainers.archive.archive import Archive, Artifact, Kind
 from coevo.trainers.archive.selectors import Islands, Selecting, Truncation
 
 Among = Literal["all", "children"]
@@ -49,13 +49,14 @@ def keep(
     of: str = "",
     step: int = 0,
     among: Among = "all",
+    kind: Kind = "genome",
 ) -> list[Artifact]:
     """Select from a generation that was measured, prune the others, and return those that stay.
 
     Children get an id if they stay; elites have theirs. `among` says whether those that were kept
     before compete with the generation or make way for it.
     """
-    living = archive.living("genome", of)
+    living = archive.living(kind, of)
     if not born:
         return living
     made = [a for a in born if not a.id]
@@ -63,7 +64,7 @@ def keep(
     if isinstance(by, Islands) and not living:
         for number, child in enumerate(made):
             child.island = number % by.count
-    kept = by([*older, *made], archive.record("genome", of))
+    kept = by([*older, *made], archive.record(kind, of))
     stay = {id(a) for a in kept}
     archive.prune([a.id for a in living if id(a) not in stay], step)
     for child in made:

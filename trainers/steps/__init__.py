@@ -10,6 +10,7 @@ from coevo.trainers.steps.challenge import Challenge
 from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
+from coevo.trainers.steps.evolve_programs import DrawParents, KeepPrograms
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.genomes import BreedGeneration, SelectGenomes
@@ -82,6 +83,8 @@ Unconditional = (
     | FitValues
     | Challenge
     | WritePolicy
+    | DrawParents
+    | KeepPrograms
 )
 """The classes of such steps."""
 UnconditionalStep = Annotated[Unconditional, choice()]
@@ -183,6 +186,7 @@ GIVERS = {
     "reward_pairs": "make_items(certified)",
     "questions": "make_items(questions)",
     "reward_targets": "make_items(verdicts)",
+    "parents": "draw_parents",
     "generation": "sample_generation or breed_generation",
 }
 """What is given -> by which step."""

@@ -83,6 +83,20 @@ def test_a_random_change_moves_one_number():
     assert env.task.random_reply(SEAT, rng, ["x"]) == "x"
 
 
+@pytest.mark.parametrize(
+    ("source", "paid"),
+    [
+        (SHORT, 1.0),
+        ("N = 5\n\ndef solve():\n    return [2 ** i - 1 for i in range(N)]", -0.3),
+        ("def solve():\n    return [0, 1, 3, 7, 20]", 0.0),
+        ("def solve():\n    return [0, 1, 2, 3, 4]", -0.1),
+        ("def solve(:", -0.2),
+    ],
+)
+def test_improvement_is_paid_by_the_verdict(source, paid):
+    assert replied(source, pays="improvement").episode.total(SEAT) == paid
+
+
 # ---- Problems ------------------------------------------------------------------------------------
 
 
