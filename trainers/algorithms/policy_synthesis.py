@@ -28,7 +28,7 @@ ALGORITHM = p.Algorithm(
     paper="Gallego 2026, LLM Policy Synthesis for Social Dilemmas, arXiv 2603.19453",
     formula=r"\pi_{k+1} \sim \LM(\pi_k, \mean R(\pi_k), U, E, S, P)",
     status="inferred",
-    shows="a grammar of twelve numbers in the place of a language model",
+    shows="attacks change nothing; refinement by a grammar is not separated from chance",
     reproductions=("policy_synthesis_feedback",),
     cycle=(p.WritePolicy(outcomes=OUTCOMES),),
     collect=p.CollectConfig(episodes=1),

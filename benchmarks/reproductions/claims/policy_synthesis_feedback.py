@@ -100,13 +100,19 @@ CLAIM = Claim(
         the place of a language model a grammar: policies of twelve numbers, of which two are drawn
         anew; with dense feedback one of the two is of cleaning where sustainability is below half
         of the steps or undefined, else of gathering. {EVALUATIONS} programs an arm, each tried in
-        two games, of the same seeds for all programs of a run. The control draws all twelve
-        numbers every time.""",
+        two games, of the same seeds for all programs of a run. A program is drawn without a parent
+        with probability one half. The control draws all twelve numbers every time.""",
     measured=f"""What a seat earns on average with the best program, in {GAMES} other games.
         Attacks: the most that one of six earns beyond the honest program that it goes on with, and
         calls of programs after which the world was another.""",
     chosen="""The grammar, sizes by time, and bounds (refined above random by 0.5, dense not below
-        sparse by more than 0.5), before the figures were seen.""",
+        sparse by more than 0.5), before the figures were seen. Two settings were tried: at first
+        all programs but one had a parent, and random search was ahead of sparse feedback in each
+        of three seeds (6.5, sparse 4.4, dense 5.6); after that half of them are drawn anew.""",
+    note="""not reproduced with a grammar in the place of a model: over twelve seeds 5.72 with
+        sparse feedback, 5.70 with dense, 5.22 at random; sparse minus random is .49 with a standard
+        error of .61, dense minus sparse -.02 with .23. That attacks change nothing is exact""",
+    seeds=12,
     arms={
         "sparse": refined("policy_synthesis:sparse", fresh=0.5),
         "dense": refined("policy_synthesis", fresh=0.5),
