@@ -80,6 +80,7 @@ from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.genomes import BreedGeneration, SelectGenomes
 from coevo.trainers.steps.guide import Advise, Guide, Solution
 from coevo.trainers.steps.inner_run import InnerRun
+from coevo.trainers.steps.inverse_soft_q import InverseSoftQ
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts
 from coevo.trainers.steps.make_items import (
     Best,

@@ -138,6 +138,18 @@ given = TrainConfig(algorithm=made, model="table", steps=4, **world)
         {"module": "coevo.trainers.steps", "owner": "SolveMeta", "method": "__call__"},
         (2, 3),  # the newest past self has played the others, and is not saved
     ),
+    "mamql": (
+        """
+from coevo.benchmarks.reproductions.claims import mamql_rewards as it
+maker = lambda: it.CLAIM.world.maker(0)
+small = {**it.CLAIM.changes, "collect.episodes": 4, "cycle.inverse_soft_q.steps": 2}
+made = algorithm("mamql", None, {**small, "cycle.inverse_soft_q.batch": 8})
+world = {"env": it.SoftGameTask.env_id, "env_options": {"prompt_style": "terse", "max_cycles": 6}}
+given = TrainConfig(algorithm=made, model="table", steps=3, **world)
+""",
+        {"module": "coevo.trainers.learners.learner", "owner": "Learner", "method": "step"},
+        (3, 5),  # of two learners that take two steps each
+    ),
     "c_morl": (
         """
 from coevo.benchmarks.reproductions.claims import c_morl_treasure as it

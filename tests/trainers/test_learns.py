@@ -96,6 +96,7 @@ ANOTHER_AIM = (
         "drq",
         "evocua",
         "language_evolution",
+        "mamql",
         "on_policy_distillation",
         "policy_synthesis",
         "rstar",

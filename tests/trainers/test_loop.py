@@ -60,6 +60,7 @@ WORLDS = {
     **{name: {"model": "net:hidden=8"} for name in ("iql", "vdn", "qmix")},
     "theta_evolve": {"env": "coevo/improve_program-v0"},
     "drq": {"env": "coevo/core_war-v0", "env_options": {"warriors": 1, "rounds": 1}},
+    "mamql": {"model": "table"},
     "mashost": {
         "env": "coevo/graph_builder-v0",
         "env_options": {"apart": True, "prompt_style": "terse"},

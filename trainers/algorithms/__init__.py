@@ -27,7 +27,7 @@ GROUPS = {
     "Rewards and judges that learn": "cooper spark urpo arena_rl vpl oni constrained_rlhf polar c2",
     "Comparisons and demonstrations": (
         "spo sppo dno rpo upo ipo simpo optima seagent evocua sft rejection_sampling agent_evol "
-        "rstar on_policy_distillation agent_rlvr"
+        "rstar on_policy_distillation agent_rlvr mamql"
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
