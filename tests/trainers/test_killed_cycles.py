@@ -150,6 +150,51 @@ given = TrainConfig(algorithm=made, model="table", steps=3, **world)
         {"module": "coevo.trainers.learners.learner", "owner": "Learner", "method": "step"},
         (3, 5),  # of two learners that take two steps each
     ),
+    "qmix": (
+        """
+maker = lambda: None
+small = {"cycle.fit_values.steps": 2, "cycle.fit_values.batch": 8, "magnet.every": 2}
+made = algorithm("qmix", None, {**small, "collect.episodes": 4})
+options = {"prompt_style": "terse", "steps": 5, "harvesters": 2}
+world = {"env": "coevo/harvest-v0", "env_options": options}
+given = TrainConfig(algorithm=made, model="net:hidden=8", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "FitValues", "method": "__call__"},
+        (1, 2),  # values and their mixer have moved, transitions are new
+    ),
+    "deep_ga": (
+        """
+maker = lambda: None
+small = {"collect.episodes": 32, "cycle.select_genomes.by.keep": 2}
+made = algorithm("deep_ga", None, small)
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="table", steps=4, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "SelectGenomes", "method": "__call__"},
+        (2, 3),  # parents are chosen, and their children have not begun
+    ),
+    "essa": (
+        """
+maker = lambda: None
+made = algorithm("essa", None, {"collect.episodes": 48})
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="starter", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "UpdateGenome", "method": "__call__"},
+        (1, 2),  # the strategy was told, and the run has not saved it
+    ),
+    "agent_evolver": (
+        """
+from coevo.benchmarks.reproductions import key_door as it
+maker = lambda make=it.walkers(0.9): make(0)
+small = {"collect.episodes": 8, "collect.group_size": 4, "optim.lr": 0.1}
+made = algorithm("agent_evolver", "noted", {**small, "cycle.mark_turns.by.flips": 0.2})
+world = {"env": it.KeyDoor.env_id, "env_options": {"prompt_style": "terse", "moves": 12}}
+given = TrainConfig(algorithm=made, model="table", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "MarkTurns", "method": "__call__"},
+        (1, 2),  # marks were drawn, and nothing was learnt from them
+    ),
     "c_morl": (
         """
 from coevo.benchmarks.reproductions.claims import c_morl_treasure as it

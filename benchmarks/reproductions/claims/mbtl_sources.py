@@ -73,7 +73,7 @@ CLAIM = Claim(
     minutes=2.5,
     on="toy",
     setting=f"""{CONTEXTS} bandits with {CONTEXTS} arms, both on a line from 0 to 1; in context x
-        arm a pays 1 - {FALLS} a - |x - a|, so that what is trained on the right earns less. A table,
+        arm a pays 1 - {FALLS} a - |x - a|: what is trained on the right earns less. A table,
         `reinforce`, {UPDATES} plain gradient steps of 64 episodes in every context that is chosen;
         the slope is known.""",
     measured="""Mean over all contexts of what the best of the trained policies earns there, exact,
