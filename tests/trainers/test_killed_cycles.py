@@ -195,6 +195,16 @@ given = TrainConfig(algorithm=made, model="table", steps=3, **world)
         {"module": "coevo.trainers.steps", "owner": "MarkTurns", "method": "__call__"},
         (1, 2),  # marks were drawn, and nothing was learnt from them
     ),
+    "cultural_evolution": (
+        """
+maker = lambda: None
+made = algorithm("cultural_evolution", None, {})
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="starter", steps=3, **world)
+""",
+        {"module": "coevo.trainers.steps", "owner": "EvolveTexts", "method": "__call__"},
+        (1, 2),  # a generation of texts was written, and is not saved
+    ),
     "c_morl": (
         """
 from coevo.benchmarks.reproductions.claims import c_morl_treasure as it
