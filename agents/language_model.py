@@ -20,6 +20,7 @@ from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.agents.engines.prefix_tree import Row
 from coevo.agents.engines.scoring import InnerLayer, Scored, Span, score
 from coevo.agents.engines.torch_engine import TorchEngine
+from coevo.agents.models import trial
 from coevo.agents.models.adapters import WEIGHTS, is_adapted, save_adapter
 from coevo.agents.models.chat_tokens import ChatTokens
 from coevo.agents.policy import Policy
@@ -83,6 +84,7 @@ class LanguageModelWeights(Weights):
         else:
             cast("PreTrainedModel", model).save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        trial.remember(folder)
 
     def read(self, folder: Path) -> Mapping[str, Tensor]:
         """Return the weights of a folder, tied ones filled in from their partner."""

@@ -29,7 +29,7 @@ from coevo.agents.agent import Agent
 from coevo.agents.engines.contexts import way_of
 from coevo.agents.engines.prefix_sharing import shares_prefixes
 from coevo.agents.language_model import LanguageModelAgent
-from coevo.agents.models import adapters
+from coevo.agents.models import adapters, trial
 from coevo.agents.models.base_model import SECONDS, BaseModel, hub_answers
 from coevo.agents.models.folders import (
     FOLDERS,
@@ -110,12 +110,19 @@ class _Loader:
         if (path / adapters.CONFIG).is_file():
             model = adapters.load_adapter(model, path)
         if (path / "tokenizer_config.json").is_file():
+            self._try(path, source)
             with legible(path):
                 tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
         return model, tokenizer
 
+    def _try(self, path: Path, source: str) -> None:
+        """Try text that comes with a model in a process of its own, unless it is trusted."""
+        if path.is_dir() and source not in NAMED and not self.trust:
+            trial.check(path, source)
+
     def _whole(self, path: Path, source: str) -> Loaded:
         check_config(path / "config.json")
+        self._try(path, source)
         here, away = path.exists(), ""
         if not here and not hub_answers():
             here, away = True, f"the Hub does not answer within {SECONDS} s, and "
@@ -131,6 +138,9 @@ class _Loader:
             model, found = loaded
             if found["missing_keys"]:
                 raise ValueError(f"there are no weights for {sorted(found['missing_keys'])[0]}")
+            for name, weight in model.named_parameters():
+                if not bool(weight.isfinite().all()):
+                    raise ValueError(f"the weights {name} hold NaN or infinity")
         except CoevoError:
             raise
         except Exception as error:  # transformers raises many kinds; each means "not loadable"

@@ -115,6 +115,8 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    from coevo.agents.models import trial
+
     folder = tmp_path_factory.mktemp("tiny_model")
     tokenizer = _byte_tokenizer()
     config = LlamaConfig(
@@ -134,6 +136,7 @@ def tiny_model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         torch.manual_seed(0)
         LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    trial.remember(folder)
     return folder
 
 

@@ -5,27 +5,59 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 STOPPING = [getattr(signal, n) for n in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, n)]
 """Signals that ask a run to stop: Ctrl-C, a scheduler, a terminal that is closed."""
 
 
+BURST = 1.0
+"""Seconds within which signals count as one: schedulers and shells send the same one twice."""
+
+
 class Interrupt:
-    """Turns the first signal to stop into a request to stop after the current update."""
+    """Turns the first signal to stop into a request to stop after the current update.
+
+    A second one, more than `BURST` seconds later, ends the update at once where the last finished
+    update can still be saved (`stoppable`), and waits for its end elsewhere. A third one ends it
+    there too: the last resort. Saving is never ended.
+    """
 
     asked = False
+
+    def __init__(self) -> None:
+        self._accepted: list[float] = []
+        self._stoppable: Callable[[], bool] | None = None
 
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
             self._before = {n: signal.signal(n, self._note) for n in STOPPING if _heard(n)}
         return self
 
+    @contextlib.contextmanager
+    def stoppable(self, unharmed: Callable[[], bool]) -> Iterator[None]:
+        """Let further signals end what is done meanwhile.
+
+        Args:
+            unharmed: whether the state is still that of the last finished update.
+        """
+        self._stoppable = unharmed
+        try:
+            yield
+        finally:
+            self._stoppable = None
+
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        now, self.asked = time.monotonic(), True
+        if self._accepted and now - self._accepted[-1] < BURST:
+            return
+        self._accepted.append(now)
+        if self._stoppable is None or len(self._accepted) == 1:
+            return
+        if len(self._accepted) > 2 or self._stoppable():
             raise KeyboardInterrupt
-        self.asked = True
 
     def __exit__(self, *error: object) -> None:
         if threading.current_thread() is threading.main_thread():

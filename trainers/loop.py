@@ -64,7 +64,6 @@ def update(run: Run) -> Outcome:
         rest(run.population.agents.values())  # the next step may compute where engines lie
     run.progress = ctx.progress
     run.after_update()
-    run.moving = False
     seconds, found = time.monotonic() - began, ctx.collected
     tokens, fresh = (0, []) if found is None else (found.tokens, found.episodes[: found.fresh])
     speed = {"tokens": tokens, "tokens_per_second": tokens / seconds, "seconds": seconds}
@@ -114,17 +113,19 @@ def drive(
 
     Raises:
         DataError: another process writes to the folder, or has done so since the run was started.
-        KeyboardInterrupt: after the current update was finished and saved; asked twice, at once.
+        KeyboardInterrupt: after the current update was finished and saved; asked again, the last
+            finished one (see `Interrupt`).
         RankLostError: another rank of the run has died.
     """
     with run.folder.lock(), Interrupt() as interrupt, ranks.together():
-        saved = _taken_up(run)
+        saved, run.moving = _taken_up(run), False
         while ranks.broadcast_from_first(
             lambda: run.progress.share(run.config) < 1.0 and not interrupt.asked
         ):
             began, share = time.monotonic(), run.progress.share(run.config)
             try:
-                metrics, episodes = update()
+                with interrupt.stoppable(lambda: not run.moving):
+                    metrics, episodes = update()
             except UndefinedError as error:
                 raise UndefinedError(
                     f"update {run.progress.step + 1}: {error}. "
@@ -135,8 +136,9 @@ def drive(
                     run.save()  # no weight has moved since the last update
                 raise
             passed = ranks.broadcast_from_first(partial(_since, began))
-            run.progress = run.progress.plus(step=1, seconds=passed)
-            logged = log(run, metrics, episodes, hooks, share)
+            run.progress, run.moving = run.progress.plus(step=1, seconds=passed), False
+            with interrupt.stoppable(lambda: False):
+                logged = log(run, metrics, episodes, hooks, share)
             if run.progress.step % run.config.checkpoint_every == 0:
                 run.save()
                 saved = run.progress.step

@@ -36,6 +36,9 @@ PLAIN_TEMPLATE = (
 CONTENT_BYTES = 64 * 2**20
 """Of messages, and of template text, whose ids are remembered; for each tokenizer."""
 
+TEMPLATE_CHARACTERS = 100_000
+"""Most that a template may write for each message."""
+
 _ONE_AT_A_TIME = threading.Lock()
 """A call sets how special tokens are read on the tokenizer that all threads share."""
 
@@ -128,8 +131,13 @@ class ChatTokens:
             text = self.tokenizer.apply_chat_template(
                 marks, chat_template=self.template, tokenize=False, add_generation_prompt=True
             )
-        except TemplateError as error:
-            return f": {error}"
+        except MemoryError:
+            raise
+        except Exception as error:  # a template is a program: it may raise anything
+            named = "" if isinstance(error, TemplateError) else f"{type(error).__name__}: "
+            return f": {named}{str(error)[:300]}"
+        if len(str(text)) > TEMPLATE_CHARACTERS * (1 + len(roles)):
+            return f": it writes {len(str(text))} characters around {len(roles)} messages"
         parts = _MARK.split(str(text))
         pieces = tuple(int(p) if i % 2 else p for i, p in enumerate(parts) if i % 2 or p)
         left_out = [r for i, r in enumerate(roles) if i not in pieces]

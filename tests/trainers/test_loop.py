@@ -15,7 +15,7 @@ from coevo.benchmarks.reproductions.claims.staged_levels import FactChain
 from coevo.envs.core.episode import read_episodes
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.games.corridors import Corridors
-from coevo.trainers import checkpoint, loop
+from coevo.trainers import checkpoint, interrupt, loop
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.collect.collector import Collector
 from coevo.trainers.interrupt import STOPPING
@@ -268,6 +268,37 @@ def test_a_signal_to_stop_finishes_the_update_and_keeps_it(config, folder, numbe
     assert signal.getsignal(number) is before
     last = [m["step"] for m in made.read_metrics()][-1]
     assert checkpoint.latest(made.checkpoints).name == f"step_{last:06d}" and last in (2, 3)
+
+
+@pytest.mark.usefixtures("usual_signals")
+@pytest.mark.parametrize(
+    ("kind", "method", "burst", "last"),
+    [
+        (Learner, "update", 1.0, 3),
+        (policy_gradient.Collect, "__call__", 1.0, 3),
+        (policy_gradient.Collect, "__call__", 0.0, 2),
+    ],
+)
+def test_repeated_signals_lose_no_finished_update(
+    config, folder, monkeypatch, kind, method, burst, last
+):
+    """A burst is one request; two that stand apart end the third update before weights move."""
+    given = config(steps=50, checkpoint_every=50)
+    made, done, usual = folder(given), [], getattr(kind, method)
+    monkeypatch.setattr(interrupt, "BURST", burst)
+
+    def signalled(self, *args, **more):
+        if len(done) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return usual(self, *args, **more)
+
+    monkeypatch.setattr(kind, method, signalled)
+    with pytest.raises(KeyboardInterrupt):
+        for one in loop.updates(loop.start(given, made)):
+            done.append(one.step)
+    assert checkpoint.latest(made.checkpoints).name == f"step_{last:06d}"
+    assert [m["step"] for m in made.read_metrics()] == [*range(1, last + 1)]
 
 
 def test_a_finished_run_is_left_as_it_is(config, folder):

@@ -63,7 +63,6 @@ class SB3Run:
         """Play and learn once; return metrics and the episodes that ended."""
         began, self.moving = time.monotonic(), True
         metrics = self.learner.update(self.progress.share(self.config))
-        self.moving = False
         return metrics | {"seconds": time.monotonic() - began}, self.learner.finished
 
 
