@@ -18,7 +18,7 @@ from coevo.agents.agent import Request
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.benchmarks.reproductions.run import sized
-from coevo.envs.core.config import config, real
+from coevo.envs.core.config import config, real, whole
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.steps.writers import Newcomer, Written
 
@@ -85,7 +85,7 @@ class Recombined(Newcomer):
     """Takes every word of its code from one of its parents, or draws it; shown none, draws all."""
 
     words: tuple[str, ...]
-    numbers: int
+    numbers: Annotated[int, whole(1)]
     name: Literal["recombined"] = "recombined"
     mutation: Annotated[float, real(0, 1)] = 0.1
     """Probability that a word is drawn anew."""
