@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from coevo.envs.core.errors import DataError, missing_extra
@@ -32,7 +32,7 @@ def minilm() -> Path:
     return checked(Path(package.get_model_path()))
 
 
-@cache
+@lru_cache(maxsize=1)
 def checked(folder: Path) -> Path:
     """Return a folder whose model.safetensors was checked."""
     with (folder / "model.safetensors").open("rb") as file:

@@ -61,6 +61,9 @@ def gains(
         at: contexts, both those to choose from and those to serve, [M].
         noise: deviation of what was measured.
         untrained: what is earned where there is no policy yet; below anything that is trained.
+
+    >>> gains([], [], 1.0, np.array([0.0, 0.5, 1.0])).round(2).tolist()
+    [0.5, 0.67, 0.5]
     """
     mean_M, std_M = np.full(len(at), untrained + slope * np.ptp(at)), np.zeros(len(at))
     served_M = np.full(len(at), untrained)
