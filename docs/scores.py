@@ -23,10 +23,11 @@ def score_pages() -> dict[str, str]:
         "# Zero-shot play",
         "What agents earn without training; of these environments the starter model has learnt "
         f"{known}, the other agents none. A value is a mean payoff with its 95 % interval over "
-        "start states, by the metric that is named: against random play, against the oracle, or of "
-        "a seat in self-play. The references are constants of the benchmark; the best known is the "
-        "oracle, or the best play that was found. A dash stands for what is not known: an "
-        "environment without an expert, or one that an agent has not played yet.",
+        "start states (20 an environment, SmolLM2 4), by the metric that is named: against random "
+        "play, against the oracle, or of a seat in self-play. The references are constants of the "
+        "benchmark; the best known is the oracle, or the best play that was found. A dash stands "
+        "for what is not known: an environment without an expert, or one that an agent has not "
+        "played yet.",
         "A reply is unread if no move, answer or verdict was found in it, and a near miss if it "
         "came close to a legal move ([how replies are read](replies.md)). Tokens are those that "
         "the agent read and wrote; what it reads again counts again.",
