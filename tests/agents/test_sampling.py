@@ -254,7 +254,8 @@ def test_a_table_draws_from_what_a_filter_leaves_and_says_so():
     assert [r.logprobs[0] for r in replies] == pytest.approx([np.log(0.5)] * 300)
     np.testing.assert_allclose(policy.probabilities([request()])[0], unmet)
     policy.sampling = SamplingConfig(repetition_penalty=1.2)
-    with pytest.raises(ConfigError, match=r"repetition_penalty=1.2 must be 1 where"):
+    refusal = r"repetition_penalty=1.2 must be 1 where a move is one token"
+    with pytest.raises(ConfigError, match=refusal):
         policy.act([request()])
 
 

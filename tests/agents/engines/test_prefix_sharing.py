@@ -77,7 +77,7 @@ def assert_same(model, spans):
     shared, fewer = computed(model, spans, [r.members for r in rows])
     assert fewer == len(rows) * max(r.length for r in rows) < 0.7 * plainly
     for found, expected in zip(shared, alone, strict=True):
-        assert float((found - expected).norm() / expected.norm()) < 3e-5
+        assert float((found - expected).norm() / expected.norm()) < 1e-5
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -99,7 +99,7 @@ def test_an_adapter_shares_as_its_base_does():
     for name, p in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(p)
-    assert_same(model, GROUP)
+    assert_same(model.double(), GROUP)  # single precision is off by 1.05e-5 on one machine
 
 
 @pytest.mark.parametrize("family", APART)
