@@ -23,6 +23,9 @@ from coevo.envs.core.errors import ConfigError
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.games.tensors import encode
 
+INSTEAD = "coevo evaluate, or coevo tournament"
+"""What measures an agent where exact values are out of reach."""
+
 
 @dataclass(frozen=True)
 class PolicyTable:
@@ -235,4 +238,7 @@ def _env(env_id: str, env_options: Mapping[str, Any] | None) -> tuple[TextEnv, G
     env = make(env_id, **(env_options or {}))
     if not isinstance(env.task, OpenSpielTask):
         raise ConfigError(f"{env_id} is no OpenSpiel game: nothing there is known exactly")
-    return env, game_tree(str(env.task.game))
+    try:
+        return env, game_tree(str(env.task.game))
+    except ConfigError as error:
+        raise ConfigError(f"{error}; play against others instead: {INSTEAD}") from None

@@ -67,11 +67,19 @@ def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> P
             prune(folder, most)
         except SafetensorError as error:
             raise StorageError(
-                f"cannot write {final}: {error}. Earlier checkpoints, if any, are intact"
+                f"cannot write {final}: {reason_of(error)}. {_safe(folder, final)}"
             ) from None
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return final
+
+
+def _safe(folder: Path, failed: Path) -> str:
+    """Say which checkpoint is left after one could not be written."""
+    left = [path.name for path in complete(folder) if path != failed]
+    if not left:
+        return "There is no earlier checkpoint; free some room, and the run begins again"
+    return f"{left[-1]} is intact; free some room and continue with `coevo train --resume`"
 
 
 def remove(checkpoint: Path) -> None:
@@ -124,10 +132,11 @@ def _hash(path: Path) -> str:
 def complete(folder: Path) -> list[Path]:
     """Return the checkpoints that were finished, oldest first; copies under other names are not."""
     found = [p for p in folder.glob("step_*") if NAME.fullmatch(p.name)]
-    return sorted((p for p in found if (p / MANIFEST).is_file()), key=_step)
+    return sorted((p for p in found if (p / MANIFEST).is_file()), key=step_of)
 
 
-def _step(path: Path) -> int:
+def step_of(path: Path) -> int:
+    """Return the update after which a checkpoint is named."""
     return int(path.name.removeprefix("step_"))
 
 
@@ -140,7 +149,17 @@ def latest(folder: Path) -> Path | None:
 def latest_step(folder: Path) -> int:
     """Return the update of the newest finished checkpoint: those up to it are never repeated."""
     newest = latest(folder)
-    return 0 if newest is None else _step(newest)
+    return 0 if newest is None else step_of(newest)
+
+
+def check_name(checkpoint: Path, step: int) -> None:
+    """Raise DataError where a checkpoint that holds one update is named after another."""
+    named = NAME.fullmatch(checkpoint.name)
+    if named and int(named[1]) != step:
+        raise DataError(
+            f"checkpoint {checkpoint} holds update {step}, so it was renamed: name it "
+            f"step_{step:06d}, or move it out of {checkpoint.parent}"
+        )
 
 
 def verify(checkpoint: Path) -> list[str]:

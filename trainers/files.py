@@ -63,12 +63,19 @@ def aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
 
 
+def check_regular(path: Path) -> None:
+    """Raise DataError where a path is a folder, or a pipe, which may never end."""
+    if path.exists() and not path.is_file():
+        raise DataError(f"cannot read {path}: it is not a file")
+
+
 def lines_of(path: Path) -> list[str]:
     """Read lines; a kill may have cut the last one inside a character.
 
     Only a line feed ends a line: agents may say any other character that ends lines elsewhere.
     """
     try:
+        check_regular(path)
         text = path.read_bytes().decode("utf-8", errors="replace")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None

@@ -28,7 +28,7 @@ from coevo.envs.core.errors import (
 )
 from coevo.trainers.checkpoint import latest_step
 from coevo.trainers.config import TrainConfig
-from coevo.trainers.files import write_json
+from coevo.trainers.files import check_regular, write_json
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.tail import Tail, records
 from coevo.trainers.trackers import Target, TensorBoard, Trackio, Wandb
@@ -90,6 +90,7 @@ def recorded(folder: RunFolder) -> tuple[str, ...]:
 def _notes(folder: RunFolder) -> dict[str, dict[str, Any]]:
     """Read what a run remembers about its loggers; a damaged file is like none."""
     try:
+        check_regular(folder.path / NOTES)
         data = json.loads((folder.path / NOTES).read_text(encoding="utf-8"))
         return {name: dict(note) for name, note in data.items() if name in NAMES}
     except (OSError, ValueError, TypeError, AttributeError):

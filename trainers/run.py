@@ -122,6 +122,7 @@ class Run:
             "values": self.values.state_dict(),
             "judges": self.judges.state_dict(),
         }
+        self.folder.seal(self.progress.step)
         run_state.save(
             self.folder.checkpoints,
             self.learners,

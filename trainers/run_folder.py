@@ -19,8 +19,13 @@ from filelock import FileLock, Timeout
 from coevo.envs.core.config import read_tree
 from coevo.envs.core.episode import Episode, write_episodes
 from coevo.envs.core.errors import CoevoError, ConfigError, DataError
+from coevo.trainers.checkpoint import complete, latest_step, step_of
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.files import aside, lines_of, parsed, replace_text, storage, truncate_lines
+from coevo.trainers.seals import Seals
+
+CHANGED = "episodes.jsonl.changed"
+"""Name under which episodes lie that are not those of the run."""
 
 
 class RunFolder:
@@ -29,6 +34,7 @@ class RunFolder:
     def __init__(self, path: Path | str) -> None:
         """Args: path: the folder; it need not exist yet."""
         self.path = Path(path)
+        self._seals = Seals(self.episodes)
 
     @property
     def checkpoints(self) -> Path:
@@ -132,10 +138,41 @@ class RunFolder:
                     episode.outcome = {**episode.outcome, "step": step}
                 write_episodes(self.episodes, episodes)
 
+    def seal(self, step: int) -> None:
+        """Note the digest of the episodes that a checkpoint of an update belongs to."""
+        self._seals.add(step, [step_of(path) for path in complete(self.checkpoints)])
+
+    def check_episodes(self, step: int) -> None:
+        """Raise DataError where the episodes are not those that were logged up to a checkpoint."""
+        self._seals.check(step)
+
+    def set_episodes_aside(self) -> str:
+        """Rename the episodes if they were changed since the newest checkpoint; say what was."""
+        try:
+            self.check_episodes(latest_step(self.checkpoints))
+        except DataError as error:
+            number = sum(p.name.startswith(CHANGED) for p in self.path.iterdir())
+            place = self.path / f"{CHANGED}{number or ''}"
+            with storage(place):
+                self.episodes.rename(place)
+            self._seals.forget()
+            return f"set aside as {place}: {str(error).partition('. Put ')[0]}"
+        return ""
+
     def truncate(self, step: int) -> None:
-        """Drop what was logged after an update that is going to be repeated."""
+        """Drop what was logged after an update that is going to be repeated.
+
+        Raises:
+            DataError: the episodes up to it are not those that were logged.
+        """
+        self.check_episodes(step)
         truncate_lines(self.metrics, lambda line: line.get("step", 0) <= step)
-        truncate_lines(self.episodes, lambda line: line.get("outcome", {}).get("step", 0) <= step)
+        if not self.episodes.exists():
+            self._seals.forget()
+        elif not self._seals.back_to(step):
+            truncate_lines(
+                self.episodes, lambda line: line.get("outcome", {}).get("step", 0) <= step
+            )
 
     @property
     def damaged_lines(self) -> list[Path]:
@@ -166,3 +203,6 @@ class Onlooker(RunFolder):
 
     def truncate(self, step: int) -> None:
         """Leave everything as it is."""
+
+    def seal(self, step: int) -> None:
+        """Write nothing."""

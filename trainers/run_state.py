@@ -25,7 +25,8 @@ from coevo.agents.population import Population, Team
 from coevo.envs.core.config import config, read, real, whole
 from coevo.envs.core.errors import DataError, UndefinedError, legible
 from coevo.trainers import ranks
-from coevo.trainers.checkpoint import SCHEMA, damaged, reason_of, verify, write
+from coevo.trainers.checkpoint import SCHEMA, check_name, damaged, reason_of, verify, write
+from coevo.trainers.files import check_regular
 from coevo.trainers.learners.eight_bit import joined, parts_of
 from coevo.trainers.learners.learner import Learner
 from coevo.trainers.learners.masters import part_of, unsharded
@@ -56,9 +57,11 @@ def recorded(checkpoint: Path) -> Recorded:
     """Return what a checkpoint says about its run.
 
     Raises:
-        DataError: it is damaged, or of a version that is not read.
+        DataError: it is damaged, was renamed to another update, or is of a version that is not
+            read.
     """
     try:
+        check_regular(checkpoint / "progress.json")
         text = (checkpoint / "progress.json").read_text(encoding="utf-8")
         data = json.loads(text)
         if isinstance(data, dict) and data.get("schema") != SCHEMA:
@@ -70,6 +73,7 @@ def recorded(checkpoint: Path) -> Recorded:
         if isinstance(error, DataError):
             raise
         raise DataError(damaged(checkpoint, f"progress.json: {reason_of(error)}")) from None
+    check_name(checkpoint, found.step)
     return found
 
 

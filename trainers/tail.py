@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from coevo.trainers.files import check_regular
+
 MARK = 256
 """Bytes before the place reached that have to be the same the next time."""
 
@@ -35,6 +37,7 @@ class Tail:
 
     def read(self) -> News:
         """Return what was added since the last call."""
+        check_regular(self.path)
         try:
             file = self.path.open("rb")
         except FileNotFoundError:

@@ -16,6 +16,9 @@ from coevo.envs.games.states import load_game
 
 HISTORIES = 400_000
 """Largest game tree that is walked, in nodes; about a second."""
+SHALLOW = 8
+"""Depth to which a tree is counted before all of it: most games that are too large show it there,
+and no state lies deep, where those of chess hold thousands of positions."""
 
 Policy = dict[str, list[tuple[int, float]]]
 """OpenSpiel information state -> (action, probability) of all its legal actions."""
@@ -72,11 +75,12 @@ def _walk(game: str) -> GameTree | str:
     loaded = load_game(game)
     if not loaded.get_type().provides_information_state_string:
         return f"{game}: OpenSpiel gives no information states for this game"
-    count = 1
-    for state in _states(loaded):  # counted first: the states of a large game would fill the memory
-        count += _width(state)
-        if count > HISTORIES:
-            return f"{game}: the tree has over {HISTORIES} nodes, too many to walk"
+    for depth in (SHALLOW, math.inf):  # counted first: the states would fill the memory
+        count = 1
+        for state in _states(loaded, depth):
+            count += _width(state)
+            if count > HISTORIES:
+                return f"{game}: the tree has over {HISTORIES} nodes, too many to walk"
     found: dict[str, Decision] = {}
     common = True
     for state in _states(loaded):
@@ -88,8 +92,8 @@ def _walk(game: str) -> GameTree | str:
     return GameTree(turn_based(loaded), tuple(found.values()), count, common)
 
 
-def _states(game: pyspiel.Game) -> Iterator[pyspiel.State]:
-    """Walk all states of a game, depth first; only those on the way are held."""
+def _states(game: pyspiel.Game, depth: float = math.inf) -> Iterator[pyspiel.State]:
+    """Walk the states of a game down to a depth, depth first; only those on the way are held."""
     way = [iter([game.new_initial_state()])]
     while way:
         state = next(way[-1], None)
@@ -97,7 +101,7 @@ def _states(game: pyspiel.Game) -> Iterator[pyspiel.State]:
             way.pop()
             continue
         yield state
-        if not state.is_terminal():
+        if len(way) <= depth and not state.is_terminal():
             way.append(_children(state))
 
 

@@ -24,6 +24,7 @@ from coevo.benchmarks.report.transcripts import for_script, transcripts
 from coevo.envs.core.errors import legible
 from coevo.envs.core.quoting import visible
 from coevo.trainers.files import storage
+from coevo.trainers.seals import Seals
 
 EPISODES = 400
 KINDS = {"run": run.content, "comparison": comparison.content, "tournament": tournament.content}
@@ -51,6 +52,8 @@ def report(folder: Path, out: Path | None = None, episodes: int = EPISODES) -> R
     found, gallery = kind(folder), Gallery()
     with legible(folder):
         content = KINDS[found](folder, gallery)
+        for source in content["sources"]:
+            Seals(source.path).check()
         recorded = index(content["sources"])
         shown = transcripts(recorded, pick(recorded, episodes))
         text = render(

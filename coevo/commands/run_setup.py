@@ -273,11 +273,14 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
 def _set_aside(folder: RunFolder) -> list[str]:
     with folder.lock():
         found = checkpoint.set_aside(folder.checkpoints)
+        changed = folder.set_episodes_aside()
+    episodes = [changed] if changed else []
     if not found:
-        return ["no checkpoint is damaged, so none was passed over"]
+        return episodes or ["no checkpoint is damaged, so none was passed over"]
     newest = checkpoint.latest(folder.checkpoints)
     left = "the start" if newest is None else newest.name
     said = [f"set aside as {place}: {what}" for place, what in found]
+    said += episodes
     return [*said, f"the run continues from {left}; updates after it are made again"]
 
 

@@ -40,6 +40,7 @@ READ = [
     ("run", "summary.json", (RESUME, *SHOW)),
     ("run", "metrics.jsonl", (RESUME, *SHOW)),
     ("run", "episodes.jsonl", (RESUME, ("replay", "{folder}"), *SHOW)),
+    ("run", "episodes.jsonl.seals.json", (RESUME, *SHOW)),
     ("run", f"{STEP}/manifest.json", (RESUME, AGENT)),
     ("run", f"{STEP}/progress.json", (RESUME,)),
     ("run", f"{STEP}/policy/table.json", (RESUME, AGENT)),
@@ -195,3 +196,30 @@ def test_a_line_of_a_log_that_is_damaged_is_set_aside_with_a_word(cli, made, tmp
     assert "metrics.jsonl.damaged" in found.out
     assert (folder / "metrics.jsonl.damaged").read_text() == '{"step": "two"}\n'
     assert (folder / "metrics.jsonl").read_text().startswith("".join(lines))
+
+
+def test_a_foreign_log_is_noticed_by_resume_and_report(run_folder, cli, tmp_path):
+    episodes = run_folder / "episodes.jsonl"
+    own = episodes.read_bytes()
+    assert own
+    episodes.write_bytes(own.replace(b'"step": ', b'"step":  '))
+    resume = ("train", "--resume", run_folder, "--steps", "4", "--no-eval")
+    for words in (resume, ("report", run_folder)):
+        found = cli(*words)
+        line = found.error_line() if words[0] == "report" else found.err
+        assert found.status == 2 and found.err.count("\n") == 1
+        assert "episodes.jsonl was changed since update 3 was saved" in line
+    again = cli(*resume, "--skip-damaged")
+    assert again.status == 0 and "set aside as" in again.out, again.err
+    assert (run_folder / "episodes.jsonl.changed").read_bytes() != own
+    assert b'"step": 4' in episodes.read_bytes() and b'"step": 3' not in episodes.read_bytes()
+    assert cli("report", run_folder).status == 0
+    assert cli(*resume[:3], "--steps", "5", "--no-eval").status == 0
+
+
+def test_a_renamed_checkpoint_is_called_what_it_is(run_folder, cli):
+    step = run_folder / "checkpoints/step_000003"
+    shutil.copytree(step, step.with_name("step_000050"))
+    found = cli("train", "--resume", run_folder, "--steps", "60", "--no-eval")
+    assert found.status == 2 and found.err.count("\n") == 1
+    assert "step_000050 holds update 3, so it was renamed: name it step_000003" in found.err

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from coevo.agents.load import load_agent, load_model
@@ -385,3 +386,19 @@ def test_a_manifest_leads_nowhere_outside_of_its_checkpoint(trained):
     (place / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(DataError, match="outside of it"):
         checkpoint.verify(place)
+
+
+@pytest.mark.parametrize(("earlier", "said"), [(0, "no earlier checkpoint"), (1, "step_000001 is")])
+def test_a_full_disk_names_the_checkpoint_that_is_left(tmp_path, earlier, said):
+    def fill(work):
+        work.mkdir(parents=True)
+        (work / "progress.json").write_text("{}")
+
+    def full(work):
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    for step in range(1, earlier + 1):
+        checkpoint.write(tmp_path, step, fill, 2)
+    with pytest.raises(StorageError, match=f"step_000002: I/O error: No space.*{said}"):
+        checkpoint.write(tmp_path, 2, full, 2)
+    assert [p.name for p in tmp_path.iterdir()] == ["step_000001"][:earlier]

@@ -1,5 +1,6 @@
 import errno
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -8,9 +9,10 @@ from coevo.envs.core.config import plain
 from coevo.envs.core.episode import Episode, Turn, read_episodes
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
-from coevo.trainers import files
+from coevo.trainers import files, loggers, run_state
 from coevo.trainers.files import StorageError, replace_text, storage, write_json
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.tail import Tail
 
 
 def spoken(text="[bet]"):
@@ -85,3 +87,24 @@ def test_logging_does_not_change_the_options_of_an_episode(config, folder):
     before = replace(episode)
     folder(config()).log(7, {}, [episode])
     assert episode.options == before.options
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_one_line(config, folder, make):
+    made = folder(config())
+    made.log(1, {"x": 1.0}, [spoken()])
+    for path in (made.metrics, made.path / "progress.json", made.path / "loggers.json"):
+        path.unlink(missing_ok=True)
+        make(path)
+    for read in (made.read_metrics, lambda: made.truncate(1), Tail(made.metrics).read):
+        with pytest.raises(DataError, match=r"cannot read .*metrics\.jsonl: it is not a file"):
+            read()
+    with pytest.raises(DataError, match="not a file"):
+        run_state.recorded(made.path)
+    assert loggers.recorded(made) == ()
+    made.metrics.rmdir() if made.metrics.is_dir() else made.metrics.unlink()
+    made.seal(1)
+    made.episodes.unlink()
+    make(made.episodes)
+    with pytest.raises(DataError, match=r"cannot read .*episodes\.jsonl: it is not a file"):
+        made.truncate(1)

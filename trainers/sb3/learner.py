@@ -22,6 +22,7 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError, legible
 from coevo.envs.games.openspiel import OpenSpielTask
 from coevo.envs.games.tensors import encoding
+from coevo.trainers.checkpoint import check_name
 from coevo.trainers.collect.metrics import rollout_metrics
 from coevo.trainers.progress import Progress
 from coevo.trainers.sb3.hyperparameters import SB3Config, SelfPlay, baseline
@@ -105,6 +106,7 @@ class SB3Learner:
                 facts = json.loads((start / PROGRESS).read_text(encoding="utf-8"))
                 done = int(facts.pop("timesteps"))
                 self.progress = Progress(**facts)
+                check_name(start, self.progress.step)
         # Cells of neighbouring seeds and parts of one run must not see each other's deals again.
         self.model = self._model(stream_seed(config.seed, self.progress.turns) % 2**31)
         if start is None:

@@ -57,6 +57,7 @@ class SB3Run:
 
     def save(self) -> None:
         most = self.config.keep_checkpoints
+        self.folder.seal(self.progress.step)
         checkpoint.write(self.folder.checkpoints, self.progress.step, self.learner.save, most)
 
     def update(self) -> Outcome:

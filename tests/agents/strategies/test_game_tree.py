@@ -51,3 +51,18 @@ def test_states_of_a_game_that_is_too_large_are_counted_and_not_kept(monkeypatch
     monkeypatch.setattr(tree_module, "_deciders", None)  # nothing may be kept of it
     with pytest.raises(ConfigError, match="over 3000 nodes"):
         game_tree("chess(chess960=False)")
+
+
+def test_a_deep_game_is_refused_from_its_first_levels(monkeypatch):
+    """A state holds all of its positions: those of a long game fill the memory."""
+    deepest, whole = [0], tree_module._children
+
+    def counted(state):
+        deepest[0] = max(deepest[0], len(state.full_history()))
+        return whole(state)
+
+    monkeypatch.setattr(tree_module, "HISTORIES", 5000)
+    monkeypatch.setattr(tree_module, "_children", counted)
+    with pytest.raises(ConfigError, match="too many to walk"):
+        game_tree("connect_four(egocentric_obs_tensor=False)")
+    assert deepest[0] <= tree_module.SHALLOW
