@@ -104,6 +104,8 @@ def read_source(path: str) -> str:
     """Return a source; raise ConfigError where there is none."""
     file = Path(path).expanduser()
     try:
+        if file.exists() and not file.is_file():  # a pipe or a device may never end
+            raise ConfigError(f"cannot read the program {path!r}: it is not a file")
         if file.stat().st_size > LARGEST:
             raise ConfigError(f"{path} is larger than {LARGEST} bytes, the most that a program has")
         return file.read_text("utf-8")

@@ -43,7 +43,7 @@ class DreamedConfig:
     """Environment of one seat that is dreamed of."""
     of_options: Mapping[str, Any] = Field(default_factory=dict)
     """Its arguments."""
-    transitions: Annotated[int, whole(1)] = 2000
+    transitions: Annotated[int, whole(1, 1_000_000)] = 2000
     """Moves of random play that are learnt from."""
     seed: Annotated[int, whole(0)] = 0
     """Of that play."""
@@ -136,7 +136,11 @@ class Dreamed(Task[DreamedConfig]):
         super().__init__(config)
         kept = ("of", "of_options", "transitions", "seed")
         given = {name: getattr(config, name) for name in kept}
-        self.known = experienced(json.dumps({**given, "of_options": dict(config.of_options)}))
+        try:
+            text = json.dumps({**given, "of_options": dict(config.of_options)})
+        except TypeError as error:
+            raise ConfigError(f"of_options={config.of_options!r} is no JSON: {error}") from None
+        self.known = experienced(text)
         self.seats = (self.known.seat,)
         paid = [o.paid for found in self.known.after.values() for o in found]
         self.payoff_range = (min(paid, default=0.0), max(paid, default=0.0))

@@ -28,7 +28,9 @@ LONGEST = 20_000
 """Characters of a program."""
 TOKENS = 60
 """Numbers, names and signs of an operand, once its constants are filled in."""
-_TOKEN = re.compile(r"\s*(\d{1,12}(?![\w])|[A-Za-z_]\w*|[-+*/%()])")
+SHOWN = 40
+"""Characters of a name that an error shows."""
+_TOKEN = re.compile(r"\s*([0-9]{1,12}(?![\w])|[A-Za-z_]\w*|[-+*/%()])")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SAME = {"CMP": "SEQ"}
 _FEWEST = {"DAT": 1, "JMP": 1, "SPL": 1, "NOP": 0}
@@ -117,7 +119,7 @@ class _Source:
         return False
 
     def _no_opcode(self, labels: Sequence[str], rest: str) -> _Wrong:
-        name = labels[-1] if labels else rest[:40]
+        name = (labels[-1] if labels else rest)[:SHOWN]
         close = nearest(name, OPCODES, most=1)
         hint = f"; did you mean {close[0]}?" if close else f"; known: {', '.join(OPCODES)}"
         return _Wrong(f"{name!r} is no opcode{hint}")
@@ -140,7 +142,7 @@ class _Source:
             found = _WORD.match(rest, 1)
             modifier = found[0].upper() if found else ""
             if modifier not in MODIFIERS:
-                raise _Wrong(f"unknown modifier .{modifier}; known: {', '.join(MODIFIERS)}")
+                raise _Wrong(f"unknown modifier .{modifier[:SHOWN]}; known: {', '.join(MODIFIERS)}")
             rest = rest[1 + len(modifier) :].strip()
         self.lines.append((opcode, modifier, rest, number))
         if len(self.lines) > self.rules.length:
@@ -154,7 +156,7 @@ class _Source:
 
     def _define(self, name: str) -> None:
         if name in self.labels or name in self.constants:
-            raise _Wrong(f"the name {name} is defined twice")
+            raise _Wrong(f"the name {name[:SHOWN]} is defined twice")
 
     def start(self, expression: str) -> int:
         """Return the place of the instruction that is executed first."""
@@ -207,7 +209,7 @@ def _tokens(expression: str) -> list[str]:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise _Wrong(f"{text[at : at + 40]!r} is no number, name, bracket or + - * / %")
+            raise _Wrong(f"{text[at : at + SHOWN]!r} is no number, name, bracket or + - * / %")
         found.append(token[1])
         at = token.end()
     if not found:
@@ -270,6 +272,7 @@ class _Expression:
             return self.numbers[token]
         if not _WORD.match(token):
             raise _Wrong("a number or a name is missing")
+        token = token[:SHOWN]
         close = nearest(token, self.numbers, most=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
+        hint = f"; did you mean {close[0][:SHOWN]}?" if close else ""
         raise _Wrong(f"unknown name {token}{hint}")

@@ -9,8 +9,13 @@ it is checked, bounded and shown to agents in quotation marks only.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import math
+import re
+import socket
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -26,6 +31,10 @@ MOST_QUERIES = 64
 """Queries of one request."""
 LARGEST = 2**20
 """Bytes of an answer that are read."""
+LONGEST = 10_000
+"""Characters of a text, a title and an id that are kept; published passages have 100 words."""
+LONGEST_PAUSE = 60.0
+"""Seconds between two tries at most."""
 REMEMBERED = 100_000
 """Answers that are kept, so that a query is asked once."""
 
@@ -40,17 +49,24 @@ class Remote:
     allow_hosts: tuple[str, ...] = ()
     """Further hosts that are asked without encryption."""
     timeout: Annotated[float, real(above=0)] = 10.0
-    """Seconds until a request is given up."""
+    """Seconds until a request is given up, however busy the server looks."""
     tries: Annotated[int, whole(1, 100)] = 3
     pause: Annotated[float, real(0)] = 0.5
-    """Seconds after the first failure; twice as many after every further one."""
+    """Seconds after the first failure; twice as many after every further one, 60 at most."""
     strict: bool = False
     """Whether a failure ends the run; else nothing is found, and `failed` is counted."""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"url={self.url!r} must be http://HOST/PATH or https://HOST/PATH")
+        try:
+            parts = urlsplit(self.url)
+            read = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # a port beyond the last one, half an address
+            read = False
+        if not read or not re.fullmatch("[!-~]+", self.url):
+            raise ConfigError(
+                f"url={self.url!r} must be http://HOST/PATH or https://HOST/PATH, with %xx for "
+                "whatever is no ASCII"
+            )
         if parts.scheme == "http" and parts.hostname not in (*LOOPBACK, *self.allow_hosts):
             raise ConfigError(
                 f"url={self.url!r} sends queries unencrypted to another machine: use https, or "
@@ -105,21 +121,26 @@ class RemoteRetriever(LocalRetriever):
             except (OSError, http.client.HTTPException, DataError) as error:
                 why = str(error) or type(error).__name__
             if number + 1 < tries:
-                time.sleep(self._config.pause * 2**number)
+                time.sleep(min(self._config.pause * 2**number, LONGEST_PAUSE))
         raise SearchFailedError(f"{self._config.url}: {why} ({tries} tries)")
 
     def _post(self, sent: bytes) -> Any:
-        """Send a request; redirects are not followed."""
+        """Send a request; redirects are not followed, and a server that drips is cut off."""
         parts = urlsplit(self._config.url)
         secure = parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        line = kind(str(parts.hostname), parts.port, timeout=self._config.timeout)
+        seconds = self._config.timeout
+        line = kind(str(parts.hostname), parts.port, timeout=seconds)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        late = threading.Timer(seconds, _cut, [line])
         try:
+            line.connect()
+            late.start()  # the timeout of a connection begins anew with every byte
             line.request("POST", path, sent, {"Content-Type": "application/json"})
             answer = line.getresponse()
             text = answer.read(LARGEST + 1)
         finally:
+            late.cancel()
             line.close()
         if answer.status != http.HTTPStatus.OK:
             raise DataError(f"status {answer.status}, 200 is expected")
@@ -129,6 +150,12 @@ class RemoteRetriever(LocalRetriever):
             return json.loads(text)
         except (ValueError, RecursionError) as error:
             raise DataError(f"the answer is not JSON: {error}") from None
+
+
+def _cut(line: http.client.HTTPConnection) -> None:
+    """End a connection that another thread waits for."""
+    with contextlib.suppress(OSError, AttributeError):
+        line.sock.shutdown(socket.SHUT_RDWR)
 
 
 def hits_of(answer: Any, queries: int, k: int) -> list[list[Hit]]:
@@ -146,18 +173,24 @@ def hits_of(answer: Any, queries: int, k: int) -> list[list[Hit]]:
         raise DataError(f"`result` must be a list of {queries} lists of hits")
     try:
         found = [[_hit(entry) for entry in hits] for hits in lists]
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"a hit must be {{document: {{id, contents}}, score}}: {type(error).__name__} {error}"
-        ) from None
+    except (TypeError, LookupError, ValueError, AttributeError, OverflowError) as error:
+        said = f"{type(error).__name__} {error}"[:200]
+        raise DataError(f"a hit must be {{document: {{id, contents}}, score}}: {said}") from None
     return [sorted(hits, key=lambda h: (-h.score, h.doc_id))[:k] for hits in found]
 
 
 def _hit(entry: Mapping[str, Any]) -> Hit:
     document, score = entry["document"], float(entry["score"])
-    if not score == score:
+    if not math.isfinite(score):
         raise ValueError("a score that is no number")
-    title, _, text = str(document["contents"]).partition("\n")
+    title, _, text = _whole(document["contents"]).partition("\n")
     title = title.strip().strip('"')
-    given = (title, text.strip()) if text.strip() else ("", title)
-    return Hit(str(document["id"]), score, *given)
+    given = (title[:LONGEST], text.strip()[:LONGEST]) if text.strip() else ("", title[:LONGEST])
+    return Hit(_whole(str(document["id"]))[:LONGEST], score, *given)
+
+
+def _whole(text: Any) -> str:
+    """Return a text with a mark in the place of half a surrogate pair, which no file can hold."""
+    if not isinstance(text, str):
+        raise TypeError(f"{type(text).__name__} in the place of a text")
+    return text.encode("utf-8", "replace").decode()

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,13 @@ def test_it_plays_the_others_of_a_single_agent_view():
         if ended or cut:
             break
     assert reward == -1.0
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "{tmp}/pipe", "{tmp}"])
+def test_what_is_no_file_is_refused_before_it_is_read(path, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match="it is not a file"):
+        load_agent("program:" + path.format(tmp=tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import math
 import os
 import signal
 from collections import Counter
@@ -240,6 +241,25 @@ def test_probes_see_what_the_run_hands_out_and_enter_the_log(config, folder):
     episodes = list(read_episodes(run.folder.episodes))
     assert Counter(e.outcome["step"] for e in episodes) == {2: 3, 4: 3, 5: 3}
     assert checkpoint.latest(run.folder.checkpoints).name == "step_000005"
+
+
+def test_a_probe_moves_no_learner_whatever_it_returns_and_draws(config, tmp_path):
+    def hostile(policies):
+        torch.rand(7)
+        np.random.rand(7)  # noqa: NPY002 - the global state, which is nobody's
+        names = ("return/player_0", "tokens", "advantage/mean", "episodes", "step_size")
+        return dict.fromkeys(names, 1e9) | {"loss": math.nan}
+
+    def trained(name, hooks):
+        given = config(steps=3, probe_every=1)
+        run = loop.start(given, RunFolder(tmp_path / name))
+        loop.finish(run, hooks)
+        return run
+
+    calm, probed = trained("calm", []), trained("probed", [hostile])
+    assert probed.folder.read_metrics()[-1]["return/player_0"] == 1e9
+    ends = [run.learners["policy"].model.state_dict() for run in (calm, probed)]
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
 
 
 def test_metrics_tell_returns_by_seat_and_how_plays_ended(config, tmp_path):

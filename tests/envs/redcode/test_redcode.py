@@ -156,12 +156,23 @@ def test_a_battle_may_end_with_those_that_matter():
         ("EQU 3\nNOP", "EQU needs a name"),
         ("NOP\n" * 21, "line 21: more than 20 instructions"),
         (";" * 20_001, "at most 20000 are read"),
+        (f"JMP {'a' * 9000}", "unknown name aaa"),
+        (f"{'a' * 9000} NOP\nJMP {'a' * 9001}", "did you mean aaa"),
+        (f"{'a' * 9000} NOP\n{'a' * 9000} NOP", "is defined twice"),
+        (f"NOP.{'a' * 9000}", "unknown modifier"),
+        ("a " * 9000 + "?", "is no opcode"),
+        ("JMP " + "(" * 9000, "too long"),
+        ("JMP " + "-" * 9000 + "1", "too long"),
+        ("MOV \u0661, 0", "is no number"),
+        ("\uff2d\uff2f\uff36 0, 1", "is no opcode"),
+        ("MO\u017f 0, 1", "is no opcode"),
     ],
 )
 def test_what_cannot_be_assembled_says_why(text, why):
     with pytest.raises(DataError) as error:
         assemble(text, RULES)
     assert why in str(error.value) and "\n" not in str(error.value)
+    assert len(str(error.value)) < 300
 
 
 @given(st.text(alphabet="MOVDATJPx.:;,#$@<>{}*+-/%()0123456789 \nEQU", max_size=200))
