@@ -64,7 +64,7 @@ def algorithm_page(algo: Algorithm) -> str:
         sentence(algo.summary),
         formula,
         f"**Source:** {escaped(algo.paper)}  \n**Status:** `{algo.status}`: {STATUS[algo.status]}",
-        f"```text\ncoevo train {algo.name} --env coevo/kuhn_poker-v0 --budget 4m\n```",
+        f"```text\ncoevo train {algo.name} {algo.usage} --budget 4m\n```",
         escaped(inspect.getdoc(module) or "").partition("\n")[2],
         *results(algo),
         "## Components",

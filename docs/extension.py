@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 LATEX = re.compile(
     r"\\(?!(?:frac|sum|prod|log|exp|min|max|cos|text|quad|left|right|bar|alpha|beta|gamma|delta|"
     r"epsilon|eta|theta|kappa|lambda|pi|rho|sigma|tau|ge|le|ne|in|pm|sim|propto|succ|cdot|mid|"
-    r"leftarrow|wedge|vee)(?![A-Za-z]))([A-Za-z]{2,})"
+    r"leftarrow|wedge|vee|dots|lceil|rceil|uparrow)(?![A-Za-z]))([A-Za-z]{2,})"
 )
 """A command that LaTeX lacks, which stands for its own word."""
 FUNCTION = re.compile(r"(<mi>(?:log|exp|cos)</mi>)(?!<mo[^>]*>&#x00028;)")

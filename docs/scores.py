@@ -22,8 +22,8 @@ def score_pages() -> dict[str, str]:
     parts = [
         "# Zero-shot play",
         "What agents earn without training; of these environments the starter model has learnt "
-        f"{known}, the other agents none. A value is a mean payoff with its 95 % interval over "
-        "start states (20 an environment, SmolLM2 4), by the metric that is named: against random "
+        f"{known}, the other agents none. A value is a mean payoff ± half of its 95 % interval "
+        "over start states (20 an environment, SmolLM2 4), by the metric named: against random "
         "play, against the oracle, or of a seat in self-play. The references are constants of the "
         "benchmark; the best known is the oracle, or the best play that was found. A dash stands "
         "for what is not known: an environment without an expert, or one that an agent has not "

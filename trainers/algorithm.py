@@ -106,6 +106,8 @@ class Algorithm:
     """What its reproductions show, where that is narrower than what its source claims."""
     reproductions: tuple[str, ...] = ()
     """Names for `coevo reproduce` of the reproductions that show its property."""
+    usage: str = "--env coevo/kuhn_poker-v0"
+    """What `coevo train NAME` is given, beside a limit, so that it has what it learns from."""
     cycle: tuple[AnyStep, ...] = POLICY_GRADIENT
     """What one update does, step by step."""
     population: PopulationConfig = field(default_factory=Shared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 MINUS = "\N{MINUS SIGN}"
@@ -40,6 +41,19 @@ def estimate(value: Any, digits: int = 3) -> str:
 def with_interval(value: object, bounds: object, digits: int = 3) -> str:
     inner = interval(bounds, digits)
     return number(value, digits) + ("" if inner == "–" else f" {inner}")
+
+
+def plus_minus(value: object, bounds: object, digits: int = 3) -> str:
+    """Write a value with half of its interval, or with both ends where it is not in the middle.
+
+    >>> plus_minus(0.5, [0.25, 0.75]), plus_minus(0.5, [0.25, 0.5]), plus_minus(0.5, None)
+    ('0.500 ± 0.250', '0.500 [0.250, 0.500]', '0.500')
+    """
+    if isinstance(bounds, list | tuple) and len(bounds) == 2 and None not in bounds:
+        low, high = bounds
+        if isinstance(value, float) and isclose(value - low, high - value, abs_tol=1e-9):
+            return f"{number(value, digits)} ± {number((high - low) / 2, digits)}"
+    return with_interval(value, bounds, digits)
 
 
 def percent(value: float | None) -> str:

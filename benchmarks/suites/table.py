@@ -11,7 +11,14 @@ import numpy as np
 
 from coevo.benchmarks.files import read_json, short
 from coevo.benchmarks.measurement import Measurement
-from coevo.benchmarks.report.formats import counts, number, percent, whole, with_interval
+from coevo.benchmarks.report.formats import (
+    counts,
+    number,
+    percent,
+    plus_minus,
+    whole,
+    with_interval,
+)
 from coevo.benchmarks.results_folder import ResultsFolder
 from coevo.benchmarks.suites.suite import KIND
 from coevo.benchmarks.suites.totals import totals
@@ -119,7 +126,7 @@ def payoffs(agents: Sequence[Evaluated], env_ids: Iterable[str], name: Name = sh
 def _value(found: Measurement | None) -> str:
     if found is None:
         return "–"
-    return with_interval(found.value, found.interval) + (" exact" if found.exact else "")
+    return plus_minus(found.value, found.interval) + (" exact" if found.exact else "")
 
 
 def replies(own: Evaluated, env_ids: Iterable[str], name: Name = short) -> Table:

@@ -183,6 +183,7 @@ def _show(config: Algorithm) -> None:
         screen.say(f"shown: {config.shows}")
     for name in config.reproductions:
         screen.say(f"shown by: coevo reproduce {name}")
+    screen.say(f"coevo train {config.name} {config.usage}")
     screen.say()
     columns = ("setting (for --set)", "default", "published", "where", "why ours differs")
     screen.table("settings", columns, _rows(shown["settings"], shown["published"]))

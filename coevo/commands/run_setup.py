@@ -137,7 +137,10 @@ def _new(args: Train) -> TrainConfig:
     changes = settings(args.set, "--set")
     chosen = _algorithm(args.algo, args.variant, changes)
     if args.env is None:
-        raise ConfigError("coevo train needs --env ID; `coevo envs` lists them")
+        raise ConfigError(
+            f"coevo train needs --env ID, as in `coevo train {chosen.name} {chosen.usage}`; "
+            "`coevo envs` lists them"
+        )
     env = parse(args.env) if args.env.startswith("{") else args.env
     for id in env if isinstance(env, dict) else [env]:
         spec(id)

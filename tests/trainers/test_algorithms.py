@@ -5,6 +5,7 @@ and laws are in the two files beside this one.
 """
 
 import importlib
+import shlex
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -15,6 +16,8 @@ import yaml
 
 from coevo.benchmarks.reproductions import NAMES, claim
 from coevo.commands.algos import describe, in_short
+from coevo.commands.parse import parse
+from coevo.commands.run_setup import prepare
 from coevo.envs.core.config import plain, read
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
@@ -84,6 +87,14 @@ def test_records_and_variants_survive_a_file(which):
     tree = plain(record) | {"published": {}}
     assert read(Algorithm, yaml.safe_load(text)) == record
     assert read(Algorithm, tree) == replace(record, published={})
+
+
+def test_usages_name_an_environment_that_has_what_a_record_learns_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for record in ALGORITHMS.values():
+        if "FILE" not in record.usage:
+            line = parse(["train", record.name, *shlex.split(record.usage)])
+            assert prepare(line).config.algorithm.name == record.name
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -55,6 +55,7 @@ ABOUT = (
     "status",
     "shows",
     "reproductions",
+    "usage",
     "published",
     "variants",
 )

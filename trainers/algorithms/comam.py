@@ -21,6 +21,7 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="where an own reward misleads, the share of the outcome mends it",
     reproductions=("comam_chain",),
+    usage="--env coevo/memory_pipeline-v0",
     population=p.ByRole(),
     collect=p.CollectConfig(episodes=256, group_size=8),
     advantage=p.AdvantageConfig(

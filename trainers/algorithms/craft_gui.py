@@ -15,6 +15,8 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="one table of facts, asked in chains; the judge's part of the reward is left out",
     reproductions=("staged_levels",),
+    usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
+    "task: sums}'",
     collect=p.CollectConfig(episodes=512, group_size=8, up_to=0.33),
     schedules={"collect.up_to": p.Steps(values=(0.66, 1.0), every=100)},
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2)),

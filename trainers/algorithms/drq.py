@@ -32,6 +32,7 @@ ALGORITHM = p.Algorithm(
     status="inferred",
     shows="with random edits generality is not reproduced; see its claim",
     reproductions=("drq_generality",),
+    usage="--env coevo/core_war-v0 --env-option warriors=1",
     cycle=(p.Challenge(first=(IMP,)),),
     collect=p.CollectConfig(episodes=1),
     advantage=p.AdvantageConfig(baseline=p.NoBaseline(), normalise=p.NoNormalisation()),

@@ -17,6 +17,7 @@ ALGORITHM = p.Algorithm(
     paper="Tampuu et al. 2017, arXiv 1511.08779; Mnih et al. 2015, Nature 518",
     formula=r"y = r_i + \gamma Q^-_i(o'_i, \argmax_a Q_i(o'_i, a)), \quad "
     r"L = \mean (Q_i(o_i, a_i) - y)^2",
+    usage="--env coevo/kuhn_poker-v0 --model net:hidden=32",
     cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues()),
     collect=p.CollectConfig(episodes=16, group_size=1),
     magnet=p.SnapshotMagnet(every=10),

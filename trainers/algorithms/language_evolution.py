@@ -34,6 +34,7 @@ ALGORITHM = p.Algorithm(
     status="table",
     shows="codes of listed words, carried out by a program; fresh ones do as well as selected ones",
     reproductions=("language_evolution",),
+    usage="--env coevo/password_game-v0 --env-option supervisor=seat",
     cycle=(EVOLVE, INJECT, *PLAYED, *LEARNT),
     collect=p.CollectConfig(episodes=128),
     population=p.ByRole(frozen=("agent",)),

@@ -22,6 +22,7 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="rewards of two seats of a random game are recovered, by imitation no worse",
     reproductions=("mamql_rewards",),
+    usage="--env coevo/kuhn_poker-v0 --model table",
     cycle=(p.Demonstrate(by="expert:1"), p.InverseSoftQ()),
     population=p.Separate(),
     collect=p.CollectConfig(episodes=16, group_size=1),

@@ -22,6 +22,7 @@ ALGORITHM = p.Algorithm(
     status="inferred",
     shows="small teams where the outcome does not say how many; as small with costs in the outcome",
     reproductions=("mashost_size",),
+    usage="--env coevo/graph_builder-v0 --env-option apart=true --set sampling.guided=choice",
     collect=p.CollectConfig(episodes=256, group_size=8),
     advantage=p.AdvantageConfig(
         reward_weights={"cost": 0.0},

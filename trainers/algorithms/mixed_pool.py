@@ -29,6 +29,7 @@ ALGORITHM = p.Algorithm(
     status="table",
     shows="negative: among random players learners defect; chosen ones make them cooperate",
     reproductions=("pool_cooperation",),
+    usage="--env coevo/iterated_game-v0",
     population=p.PastSelves(size=0, latest=0.5, learners=2, members=PLAYERS),
     collect=p.CollectConfig(episodes=256),
     advantage=p.AdvantageConfig(

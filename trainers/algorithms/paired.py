@@ -24,6 +24,7 @@ ALGORITHM = p.Algorithm(
     status="table",
     shows="the unsolvable level is left alone; no transfer, and random levels teach sooner",
     reproductions=("paired_corridor",),
+    usage="--env coevo/corridors-v0",
     population=p.ByRole(),
     rewards=(p.Regret(),),
     collect=p.CollectConfig(episodes=64),

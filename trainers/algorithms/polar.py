@@ -21,6 +21,9 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="policies are told apart without preferences; the tuning on rankings is left out",
     reproductions=("polar_chains",),
+    usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
+    "task: sums}' --set rewards.policy_discriminator.path=FILE "
+    "rewards.policy_discriminator.like=NAME@VERSION",
     rewards=(p.PolicyDiscriminator(),),
     collect=p.CollectConfig(episodes=256, group_size=8, component="policy_discriminator"),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),

@@ -21,6 +21,7 @@ ALGORITHM = replace(
     paper="Rashid et al. 2018, arXiv 1803.11485",
     formula=r"Q = w_2(s) \cdot \mathrm{elu}(W_1(s) q + b_1(s)) + b_2(s), \quad "
     r"W_1, w_2 \ge 0, \quad q_i = Q_i(o_i, a_i)",
+    usage="--env coevo/kuhn_poker-v0 --model net:hidden=32",
     status="toy",
     shows="the two-step game of the paper",
     reproductions=("two_step_mixers",),

@@ -15,6 +15,8 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="one table of facts, asked in chains",
     reproductions=("staged_levels",),
+    usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
+    "task: sums}'",
     collect=p.CollectConfig(
         episodes=512,
         group_size=8,

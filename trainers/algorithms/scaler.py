@@ -23,6 +23,8 @@ ALGORITHM = p.Algorithm(
     status="formula",
     shows="the controller keeps the success of simulated learners near one half",
     reproductions=("scaler_control",),
+    usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
+    "task: sums}'",
     collect=p.CollectConfig(episodes=512, group_size=8, curriculum=p.Controlled()),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2)),
     optim=p.OptimConfig(lr=1e-3),

@@ -19,6 +19,8 @@ ALGORITHM = p.Algorithm(
     status="formula",
     shows="success near one half on simulated tasks; nothing is trained",
     reproductions=("hint_rounds",),
+    usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
+    "task: sums}'",
     collect=p.CollectConfig(episodes=512, group_size=32, hint=p.Hint()),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2)),
     optim=p.OptimConfig(lr=1e-3),

@@ -39,7 +39,8 @@ ALGORITHM = p.Algorithm(
     formula=r"L = L_{\text{REINFORCE++}} - \lambda \log \pi(y | x), \quad x \text{ benign}",
     status="table",
     shows="an attacker that learns which listed form to use; nothing is written in free text",
-    reproductions=("redteam_coevolution",),
+    reproductions=("redteam_coevolution", "redteam_smollm2"),
+    usage="--env coevo/redteam-v0",
     cycle=(
         p.Demonstrate(by="expert:1", noted={"kind": "benign"}),
         p.BuildBatch(),

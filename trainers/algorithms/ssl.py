@@ -20,6 +20,7 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="no gain from tiers in a table",
     reproductions=("ssl_tiers",),
+    usage="--env coevo/search_reader-v0 --env-option f1=1 --set advantage.compose.tier=f1",
     collect=p.CollectConfig(episodes=512, group_size=8),
     advantage=p.AdvantageConfig(compose=p.Tiered(outcome="payoff", tier="progress", alpha=0.5)),
     optim=p.OptimConfig(lr=1e-3),

@@ -22,6 +22,7 @@ ALGORITHM = p.Algorithm(
     formula=r"c_i \sim \pi(\cdot \mid p), \quad R_i = s(c_i) \text{ or } [s(c_i) > s(p)], \quad "
     r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon}",
     status="composed",
+    usage="--env coevo/improve_program-v0",
     cycle=(*EVOLVE, p.BuildBatch(), p.ComputeAdvantages(), p.Update(), p.KeepPrograms()),
     collect=p.CollectConfig(episodes=128, group_size=16),
     loss=p.LossConfig(

@@ -17,6 +17,7 @@ ALGORITHM = replace(
     summary="values of a team as the sum of its seats' values (--model net)",
     paper="Sunehag et al. 2018, arXiv 1706.05296",
     formula=r"Q = \sum_i Q_i(o_i, a_i), \quad y = r + \gamma \sum_i \max_a Q^-_i(o'_i, a)",
+    usage="--env coevo/kuhn_poker-v0 --model net:hidden=32",
     status="toy",
     shows="a sum of rewards is taken apart; what no sum can say is missed as theory says",
     reproductions=("additive_team", "two_step_mixers"),

@@ -20,6 +20,8 @@ ALGORITHM = p.Algorithm(
     r"KL(q(z | D_u) \| N(0, 1)) \\ r_i = \mean_{j \ne i} \sigma (r(y_i, z_u) - r(y_j, z_u))",
     status="toy",
     reproductions=("vpl_users",),
+    usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
+    "task: sums}' --set rewards.latent_preference.path=FILE rewards.latent_preference.user=NAME",
     rewards=(p.LatentPreference(),),
     collect=p.CollectConfig(episodes=256, group_size=8, component="latent_preference"),
     advantage=p.AdvantageConfig(reward_weights={"payoff": 0.0}),

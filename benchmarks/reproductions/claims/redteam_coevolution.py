@@ -49,7 +49,7 @@ def _maker(seed: int) -> MakePolicy:
     return sized(ROWS, len(CLOAKS), _starts(), read)
 
 
-def _chances(defender: Mapping[str, Tensor], forms: tuple[str, ...]) -> dict[str, float]:
+def chances(defender: Mapping[str, Tensor], forms: tuple[str, ...]) -> dict[str, float]:
     """Return exactly how often forms get the code word, and are refused a public fact."""
     told, denied = [], []
     for form in forms:
@@ -62,7 +62,7 @@ def _chances(defender: Mapping[str, Tensor], forms: tuple[str, ...]) -> dict[str
 
 def _measure(end: Trained) -> Measures:
     defender = end.learnt("defender" if "defender" in end.run.learners else "policy")
-    seen, new = (_chances(defender, forms) for forms in (SEEN, HELD_OUT))
+    seen, new = (chances(defender, forms) for forms in (SEEN, HELD_OUT))
     return {f"seen_{k}": v for k, v in seen.items()} | {f"new_{k}": v for k, v in new.items()}
 
 
