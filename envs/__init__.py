@@ -416,12 +416,13 @@ _add("grids.gathering", "mixed",
      "grow in an episode, which experts take")
 
 for _module, _name, _of in (
-    ("from_pettingzoo", "pettingzoo", "PettingZoo environment with numbered actions"),
-    ("from_gymnasium", "gymnasium", "Gymnasium environment with numbered or text actions"),
-    ("from_textarena", "textarena", "TextArena game"),
+    ("from_pettingzoo", "pettingzoo", "PettingZoo environment with numbered actions (name"),
+    ("from_gymnasium", "gymnasium", "Gymnasium environment with numbered or text actions (name"),
+    ("from_textarena", "textarena", "TextArena game (name"),
+    ("from_openenv", "openenv", "OpenEnv server (url"),
 ):  # not listed: what can be made depends on packages that are not ours
-    _add(f"bridges.{_module}", "mixed", f"any {_of} (name=...), generic text", name=_name,
-         seats=1 if _name == "gymnasium" else 2, suites=(), listed=False)
+    _add(f"bridges.{_module}", "mixed", f"any {_of}=...), generic text", name=_name,
+         seats=1 if _name in ("gymnasium", "openenv") else 2, suites=(), listed=False)
 _add("bridges.dreamed", "cooperative", "what random play of another environment (of=...) has shown",
      suites=(), seats=1, listed=False)
 # fmt: on

@@ -13,7 +13,6 @@ import contextlib
 import http.client
 import json
 import math
-import re
 import socket
 import threading
 import time
@@ -21,12 +20,12 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from coevo.envs.core.addresses import checked
 from coevo.envs.core.config import config, real, whole
-from coevo.envs.core.errors import ConfigError, DataError
+from coevo.envs.core.errors import DataError
 from coevo.envs.search.corpus import Document
 from coevo.envs.search.retrieval import Hit, LocalRetriever
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MOST_QUERIES = 64
 """Queries of one request."""
 LARGEST = 2**20
@@ -57,21 +56,7 @@ class Remote:
     """Whether a failure ends the run; else nothing is found, and `failed` is counted."""
 
     def __post_init__(self) -> None:
-        try:
-            parts = urlsplit(self.url)
-            read = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        except ValueError:  # a port beyond the last one, half an address
-            read = False
-        if not read or not re.fullmatch("[!-~]+", self.url):
-            raise ConfigError(
-                f"url={self.url!r} must be http://HOST/PATH or https://HOST/PATH, with %xx for "
-                "whatever is no ASCII"
-            )
-        if parts.scheme == "http" and parts.hostname not in (*LOOPBACK, *self.allow_hosts):
-            raise ConfigError(
-                f"url={self.url!r} sends queries unencrypted to another machine: use https, or "
-                f"allow_hosts=[{parts.hostname}]"
-            )
+        checked(self.url, self.allow_hosts, "queries")
 
     def make(self, documents: Sequence[Document], k: int) -> RemoteRetriever:
         """Return the client; the documents of the corpus stay here."""
