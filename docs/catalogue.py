@@ -70,6 +70,7 @@ def algorithm_page(algo: Algorithm) -> str:
         "## Components",
         f"One update: `{shown['cycle']}`.",
         table(("setting", "component", "what it computes"), parts_of(algo)),
+        *(escaped(sentence(remark)) for remark in shown["remarks"]),
         *published(algo, shown),
         *variants(algo),
         "## All settings",

@@ -56,13 +56,17 @@ class Published(NamedTuple):
 
 
 SMALL = "a one-million-parameter model is trained from a weak start, not a large one fine-tuned"
-SHARES = (
-    "each of ours divides by an equal share of the update's tokens, verl's by its own; with "
-    "lengths of 1 to 200 tokens step sizes differ by 7 % (one standard deviation)"
-)
 CHEAP = "plays are short and cheap here, and small games have few starts"
 RANGE = "covers Kuhn poker; give the range of the task's own payoff"
 """Why ours differ, where many records have the same reason."""
+
+
+SHARES = (
+    "each mini-batch divides by an equal share of the update's tokens and rows, verl's by its own; "
+    "under token_mean, with lengths of 1 to 200 tokens, step sizes differ by 7 % (one standard "
+    "deviation)"
+)
+"""What holds for every record with several mini-batches."""
 
 
 SCHEDULED = ("cycle", "collect", "advantage", "loss", "replay_loss", "magnet", "critic", "optim")
@@ -315,6 +319,11 @@ class Algorithm:
     @property
     def _learns_advantages(self) -> bool:
         return any("advantages" in step.needs for step in self.cycle)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its settings do otherwise than other libraries, each as a sentence."""
+        return (SHARES,) if self.optim.minibatches > 1 else ()
 
     @property
     def needs_greedy(self) -> bool:

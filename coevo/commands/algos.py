@@ -39,6 +39,7 @@ def describe(config: Algorithm) -> dict[str, Any]:
     return {
         **{name: tree[name] for name in names},
         "cycle": in_words(config.cycle),
+        "remarks": list(config.remarks),
         "in_short": " | ".join(in_short(config)),
         "settings": dict(settings({k: v for k, v in tree.items() if k not in ABOUT})),
         "published": {k: value._asdict() for k, value in config.published.items()},
@@ -184,6 +185,8 @@ def _show(config: Algorithm) -> None:
     for name in config.reproductions:
         screen.say(f"shown by: coevo reproduce {name}")
     screen.say(f"coevo train {config.name} {config.usage}")
+    for remark in config.remarks:
+        screen.say(f"note: {remark}")
     screen.say()
     columns = ("setting (for --set)", "default", "published", "where", "why ours differs")
     screen.table("settings", columns, _rows(shown["settings"], shown["published"]))

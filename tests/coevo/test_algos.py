@@ -7,7 +7,7 @@ import pytest
 
 from coevo.commands import screen
 from coevo.commands.algos import describe, in_short, source
-from coevo.trainers.algorithm import STATUS
+from coevo.trainers.algorithm import SHARES, STATUS
 from coevo.trainers.algorithms import ALGORITHMS
 
 WIDTH = 100
@@ -73,6 +73,14 @@ def test_a_record_says_what_shows_its_property(cli, name):
     out = cli("algos", name).out
     assert f"status: {record.status} ({STATUS[record.status]})" in out
     assert all(f"shown by: coevo reproduce {check}" in out for check in record.reproductions)
+
+
+def test_a_record_with_several_mini_batches_says_what_each_divides_by(cli):
+    for name, record in ALGORITHMS.items():
+        assert (SHARES in describe(record)["remarks"]) == (record.optim.minibatches > 1), name
+    said = f"note: {SHARES}"
+    assert said in " ".join(cli("algos", "dapo").out.split())
+    assert said not in " ".join(cli("algos", "grpo").out.split())
 
 
 def test_a_variant_without_changes_says_so(cli):

@@ -24,7 +24,6 @@ ALGORITHM = p.Algorithm(
     published={
         "loss.surrogate.eps_lo": p.Published(3e-4, "paper, as in verl and TRL"),
         "loss.surrogate.eps_hi": p.Published(4e-4, "paper, as in verl and TRL"),
-        "optim.minibatches": p.Published("denominators of its own in each", "verl", p.SHARES),
         "optim.lr": p.Published(1e-6, "TRL, default", p.SMALL),
     },
     variants={"turn": {"loss.ratio_level": p.TurnRatio()}},

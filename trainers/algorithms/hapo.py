@@ -36,7 +36,7 @@ ALGORITHM = p.Algorithm(
     optim=p.OptimConfig(lr=1e-3, minibatches=2),
     published={
         "optim.lr": p.Published(1e-6, CODE, p.SMALL),
-        "optim.minibatches": p.Published("16 (512 prompts by 32)", CODE, f"{p.CHEAP}; {p.SHARES}"),
+        "optim.minibatches": p.Published("16 (512 prompts by 32)", CODE, p.CHEAP),
         "collect.group_size": p.Published(16, CODE, p.CHEAP),
     },
 )

@@ -49,7 +49,7 @@ ALGORITHM = p.Algorithm(
             CODE,
             "a run may end by time, so that its updates are not known; see schedules",
         ),
-        "optim.minibatches": p.Published("batches of 32 in minibatches of 16", CODE, p.SHARES),
+        "optim.minibatches": p.Published("batches of 32 in minibatches of 16", CODE),
         "optim.grad_norm": p.Published(0.5, CODE),
     },
 )

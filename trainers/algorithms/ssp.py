@@ -48,7 +48,7 @@ ALGORITHM = p.Algorithm(
         "collect.episodes": p.Published(
             "256 answers, 5 solvers each", CODE, "plays of a small model on a CPU"
         ),
-        "optim.minibatches": p.Published("2 (128 of 256)", CODE, p.SHARES),
+        "optim.minibatches": p.Published("2 (128 of 256)", CODE),
         "optim.lr": p.Published(1e-6, CODE, p.SMALL),
         "optim.alternate": p.Published("proposer, then solver; behaviour scored before each", CODE),
         "loss.surrogate.eps_hi": p.Published(0.285, CODE),

@@ -13,7 +13,7 @@ from coevo.envs.core.quoting import code_block
 from coevo.envs.questions.answers import program_in
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.cycle import UpdateContext
-from coevo.trainers.steps.writers import Asking, Written, instruction_chat
+from coevo.trainers.steps.writers import Asking, Written, begun, instruction_chat
 
 
 class Mutator:
@@ -40,8 +40,7 @@ class RandomEdit(Mutator):
     def __call__(
         self, ctx: UpdateContext, parents: Sequence[Artifact], rng: np.random.Generator
     ) -> Written:
-        env = next(iter(ctx.envs.values())).fresh()
-        env.reset(seed=ctx.seed)
+        env = begun(ctx)
         like = [str(a.payload) for a in parents]
         text = env.task.random_reply(env.agent_selection, rng, like)
         return Written(text, "" if text else f"{env} knows no random change of a reply")
@@ -62,23 +61,28 @@ class Identity(RandomEdit):
 
 
 @config
-class RewriteProgram(Asking, Mutator):
+class Programming(Asking, Mutator):
+    """Base of mutators that ask an agent for a program."""
+
+    longest: Annotated[int, whole(1)] = 10_000
+    """Characters of its program; what is beyond is cut."""
+
+    def read(self, text: str) -> str:
+        return (program_in(text) or "")[: self.longest]
+
+
+@config
+class RewriteProgram(Programming):
     """Asks an agent, which is shown the rules, and a program with what it earned."""
 
     name: Literal["rewrite_program"] = "rewrite_program"
-    longest: Annotated[int, whole(1)] = 10_000
-    """Characters of its reply; what is beyond is cut."""
 
     def __call__(
         self, ctx: UpdateContext, parents: Sequence[Artifact], rng: np.random.Generator
     ) -> Written:
-        env = next(iter(ctx.envs.values())).fresh()
-        env.reset(seed=ctx.seed)
+        env = begun(ctx)
         asked = "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
         return self.reply(ctx, "mutator", self.asked(asked, parents[:1]), rng)
-
-    def read(self, text: str) -> str:
-        return (program_in(text) or "")[: self.longest]
 
     def asked(self, task: str, parents: Sequence[Artifact]) -> Chat:
         shown = "".join(

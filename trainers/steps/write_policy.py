@@ -14,12 +14,11 @@ from coevo.envs.core.chat import Chat
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.quoting import code_block, quote_line
-from coevo.envs.questions.answers import program_in
 from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.collect.tried import Tried, tried_agent
 from coevo.trainers.cycle import Step, UpdateContext
-from coevo.trainers.steps.mutators import Mutator
-from coevo.trainers.steps.writers import Asking, Written, instruction_chat
+from coevo.trainers.steps.mutators import Mutator, Programming
+from coevo.trainers.steps.writers import Written, begun, instruction_chat
 
 OF = "policies"
 LANGUAGE = (
@@ -31,29 +30,23 @@ LANGUAGE = (
 
 
 @config
-class RewritePolicy(Asking, Mutator):
+class RewritePolicy(Programming):
     """Asks an agent for a program that plays; it is shown a view, the last program, its feedback.
 
     A parent with a note is an attempt that failed.
     """
 
     name: Literal["rewrite_policy"] = "rewrite_policy"
-    longest: Annotated[int, whole(1)] = 10_000
-    """Characters of its program; what is beyond is cut."""
 
     def __call__(
         self, ctx: UpdateContext, parents: Sequence[Artifact], rng: np.random.Generator
     ) -> Written:
-        env = next(iter(ctx.envs.values())).fresh()
-        env.reset(seed=ctx.seed)
+        env = begun(ctx)
         seat = env.agent_selection
         view = view_of(request_of(env, seat, np.random.default_rng(0), seat))
         asked = "\n\n".join(message["content"] for message in view.pop("chat"))
         shown = f"{asked}\n\n{LANGUAGE}\n\nAn example of view:\n{code_block(repr(view))}"
         return self.reply(ctx, "writer", self.asked(ctx, shown, parents), rng)
-
-    def read(self, text: str) -> str:
-        return (program_in(text) or "")[: self.longest]
 
     def asked(self, ctx: UpdateContext, task: str, parents: Sequence[Artifact]) -> Chat:
         shown = [task]

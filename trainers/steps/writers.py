@@ -13,6 +13,7 @@ from coevo.agents.load import load_agent
 from coevo.agents.policy import Policy
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.config import choice, config, whole
+from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode
 from coevo.envs.core.quoting import NOTHING, own_words, quote, quote_line
 from coevo.trainers.archive.archive import Artifact
@@ -207,9 +208,15 @@ class Imitate(Asking, Newcomer):
         )
 
 
-def _first_prompt(ctx: UpdateContext) -> str:
+def begun(ctx: UpdateContext) -> TextEnv:
+    """Return the first environment of a run at the start of the run's own seed."""
     env = next(iter(ctx.envs.values())).fresh()
     env.reset(seed=ctx.seed)
+    return env
+
+
+def _first_prompt(ctx: UpdateContext) -> str:
+    env = begun(ctx)
     return "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
 
 
