@@ -102,6 +102,7 @@ from coevo.trainers.steps.policy_gradient import (
     Update,
 )
 from coevo.trainers.steps.question_judge import Cached, Preferences, QuestionJudge
+from coevo.trainers.steps.show_parents import ShowParents
 from coevo.trainers.steps.solve_meta import SolveMeta
 from coevo.trainers.steps.texts import (
     EvolveTexts,

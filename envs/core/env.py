@@ -149,6 +149,11 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         """Seats that may act now without seeing each other's moves; the first acts first."""
         return self._round.waiting
 
+    @property
+    def moved(self) -> Mapping[str, str]:
+        """Seat -> its move in the round that others have yet to move in; they do not see it."""
+        return self._round.moves
+
     def chat(self, agent: str) -> Chat:
         """Return what this seat has seen, without copying messages; do not change them."""
         return tuple(self._logs[agent][self._starts[agent] :])

@@ -182,6 +182,7 @@ COMPOSITION = {
     "sft": "demonstrate(random) > make_items(replies) > update(sft)",
     "two_level": "compute_advantages > update(not planner*) > every 1 from 50: update(planner*)"
     " > replay_update | entropy, critic",
+    "bn_ac": "show_parents > compute_advantages > update | critic",
     "mixed_pool": "gae / batch_mean / token_std | policy_gradient | token_mean | entropy, critic",
     "mpo": "inject_text(rubric) > compute_advantages > update"
     " > every 10 from 9: rewrite_text(rubric) | rubric, KL in reward, critic",

@@ -65,6 +65,8 @@ TASK = {
     "paired": {"population": Shared(), "rewards": (), "optim.epochs": 1},
     "theta_evolve": {"cycle": POLICY_GRADIENT},  # nor programs
     "two_level": {"population": Shared()},
+    # edges stay, and half of the replies are given without parents
+    "bn_ac": {"population": Shared(), "cycle.show_parents.chance": 0.5, "schedules": {}},
     # nobody judges steps here; a payoff is not compared between the prompts of both seats
     "seagent": {"advantage.reward_weights": {}, "cycle.make_items.to.below": -1.0},
 }

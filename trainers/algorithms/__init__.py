@@ -31,7 +31,7 @@ GROUPS = {
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
-        "two_level self_redteam gtalign comam marft mashost"
+        "two_level self_redteam gtalign comam marft mashost bn_ac"
     ),
     "Outer loops": (
         "barfi c_morl complementary cultural_evolution language_evolution derl inspo mpo psro"

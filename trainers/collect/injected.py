@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from coevo.envs.core.chat import Chat
+from coevo.envs.core.quoting import quote_line
 
 Trained = Literal["as_seen", "stripped", "hidden"]
 """The prompt that a reply is learnt under: with the injected text, or without it; a `hidden` text
@@ -32,3 +34,13 @@ class Injected:
             text = f"{self.text}\n\n{chat[0]['content']}"
             return ({"role": "system", "content": text}, *chat[1:])
         return ({"role": "system", "content": self.text}, *chat)
+
+
+def moves_shown(moves: Mapping[str, str]) -> Injected:
+    """Return text that shows a seat the moves of others in the round that it moves in.
+
+    >>> moves_shown({"player_0": "A"}).text
+    'In this round player_0 has moved: "A".'
+    """
+    lines = [f"In this round {s} has moved: {quote_line(move, 200)}." for s, move in moves.items()]
+    return Injected("parents", "\n".join(lines))

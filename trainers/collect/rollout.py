@@ -22,7 +22,7 @@ from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError
-from coevo.trainers.collect.injected import Injected
+from coevo.trainers.collect.injected import Injected, moves_shown
 
 STEPS = 64
 """Steps of slow environments that are carried out at the same time."""
@@ -53,6 +53,8 @@ class EpisodeSpec:
     """Environment, where episodes of several are played at once."""
     prefix: Mapping[str, Prefix] = field(default_factory=dict)
     """Seat -> the first tokens of its first reply, which it wrote in another episode."""
+    parents: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Seat -> seats whose moves it sees, and waits for, where they come before it in a round."""
 
 
 class Variation(Protocol):
@@ -74,6 +76,8 @@ class _Live:
     rng: np.random.Generator
     own: dict[str, np.random.Generator] = field(default_factory=dict)
     """Agent -> its generator, which does not reveal the seed."""
+    injected: dict[str, Injected] = field(default_factory=dict)
+    """Seat -> what was added to its latest prompt."""
     asked: set[str] = field(default_factory=set)
     """Seats that have not answered yet."""
     waiting: dict[str, tuple[Request, Reply]] = field(default_factory=dict)
@@ -90,10 +94,30 @@ class _Live:
             plain = replace(plain, begins=self.spec.begins[seat])
         if seat in self.spec.prefix and all(t.agent != seat for t in self.env.episode.turns):
             plain = replace(plain, prefix=self.spec.prefix[seat])
-        injected = self.spec.injected.get(seat)
+        injected = self._injected(seat)
         if injected is None or injected.trained == "hidden":
             return plain
         return replace(plain, chat=injected.added(plain.chat))
+
+    def _injected(self, seat: str) -> Injected | None:
+        """Note and return what is added to what a seat sees now: a text, or moves of parents."""
+        seen = {s: m for s, m in self.env.moved.items() if s in self.spec.parents.get(seat, ())}
+        found = moves_shown(seen) if seen else self.spec.injected.get(seat)
+        self.injected.pop(seat, None)
+        if found is not None:
+            self.injected[seat] = found
+        return found
+
+    def ready(self) -> list[str]:
+        """Return the seats that can be asked: all whose parents before them have moved."""
+        waiting = self.env.awaiting
+        return [
+            seat
+            for place, seat in enumerate(waiting)
+            if seat not in self.waiting
+            and seat not in self.asked
+            and not set(waiting[:place]).intersection(self.spec.parents.get(seat, ()))
+        ]
 
     def _own(self, name: str, agent: Agent) -> np.random.Generator:
         if isinstance(agent, Policy):
@@ -109,7 +133,7 @@ class _Live:
         turn.prompt_ids, turn.token_ids = reply.prompt_ids, reply.token_ids
         turn.logprobs, turn.choices = reply.logprobs, reply.choices
         turn.notes |= reply.notes
-        injected = self.spec.injected.get(turn.agent)
+        injected = self.injected.get(turn.agent)
         if injected is None:
             return
         plain, turn.seen = turn.chat, request.chat
@@ -209,12 +233,11 @@ class _Rollout:
         """Ask the agents that answer elsewhere; return what the others are to be asked."""
         asked: dict[str, Asked] = {}
         for one in ready:
-            for seat in one.env.awaiting:
-                if seat not in one.waiting and seat not in one.asked:
-                    name = one.spec.players[seat]
-                    one.asked.add(seat)
-                    request = one.request(seat, self.agents[name])
-                    asked.setdefault(name, []).append((one, request))
+            for seat in one.ready():
+                name = one.spec.players[seat]
+                one.asked.add(seat)
+                request = one.request(seat, self.agents[name])
+                asked.setdefault(name, []).append((one, request))
         here: dict[str, Asked] = {}
         for name, those in asked.items():
             futures = self.agents[name].submit([request for _, request in those])
