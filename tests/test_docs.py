@@ -159,7 +159,7 @@ def test_make_targets_in_the_readme_exist():
 # ---- Examples in docstrings ------------------------------------------------------------------
 
 
-ELSEWHERE = ("vllm_worker", "as_verifiers", "as_openenv")
+ELSEWHERE = ("vllm_worker", "as_verifiers", "as_verifiers_seats", "as_openenv")
 
 
 def modules():

@@ -34,7 +34,7 @@ def settings():
     """Return every numeric field of every configuration in the package."""
     for package in PACKAGES:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            elsewhere = (".vllm_worker", ".as_verifiers", ".as_openenv")
+            elsewhere = (".vllm_worker", ".as_verifiers", ".as_verifiers_seats", ".as_openenv")
             if not module.name.endswith(elsewhere):
                 importlib.import_module(module.name)
     classes = {

@@ -9,7 +9,7 @@ import pytest
 from coevo.envs import make
 from coevo.envs.bridges.as_textarena import CoevoGame, register_games
 from coevo.envs.bridges.as_trl import trl_environment
-from coevo.envs.core.errors import INSTALL, MissingExtraError, UnknownNameError
+from coevo.envs.core.errors import INSTALL, ConfigError, MissingExtraError, UnknownNameError
 
 KUHN = "coevo/kuhn_poker-v0"
 
@@ -179,7 +179,7 @@ class Scripted:
         self.last_reply = self.replies.pop(0) if self.replies else ""
         return self
 
-    def record_reward(self, name, value, weight):
+    def record_reward(self, name, value, weight=1.0):
         self.rewards[name] = value * weight
 
     record_metric = record_reward
@@ -205,3 +205,48 @@ def test_verifiers_plays_our_environments(tmp_path, monkeypatch):
         payoffs.add(agent.rewards["payoff"])
         assert len(agent.shown) == 1 + ("fold" in "".join(agent.shown[1:]))
     assert payoffs <= {-2.0, -1.0, 1.0, 2.0} and len(payoffs) > 1
+
+
+class Seats:
+    """Agents of verifiers, one per seat, whose replies are known."""
+
+    def __init__(self, *replies):
+        self.__dict__ |= {f"seat_{i}": Scripted(said) for i, said in enumerate(replies)}
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+def test_verifiers_plays_every_seat_by_an_agent_with_a_trace(tmp_path, monkeypatch, style):
+    pytest.importorskip("verifiers.v1", reason="pip install verifiers")
+    from coevo.envs.bridges import as_verifiers_seats as plugin
+
+    line = "from coevo.envs.bridges.as_verifiers_seats import *  # noqa\n"
+    names = f"__all__ = {plugin.__all__}\n"
+    (tmp_path / "coevo_seats.py").write_text(line + names, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    taskset = {"id": "coevo_seats", "env": KUHN, "options": {"prompt_style": style}}
+    env = plugin.CoevoSeatsEnv(plugin.CoevoSeatsEnvConfig(taskset=taskset, frozen=[1]))
+    cards = ("jack", "queen", "king")
+    for task in env.taskset.take(6):
+        agents = Seats(["[check]", "[fold]"], ["[bet]"])
+        one, two = agents.seat_0, agents.seat_1
+        asyncio.run(env.setup(agents))
+        assert (hasattr(one, "trainable"), two.trainable) == (False, False)
+        asyncio.run(env.run(task, agents))
+        own = make(KUHN, prompt_style=style)
+        own.reset(seed=task.data.info["seed"])
+        for seen, reply in ((one.shown[1], "[check]"), (two.shown[1], "[bet]")):
+            last = own.chat(own.agent_selection)[-1]["content"]
+            assert last in seen and sum(card in last.lower() for card in cards) >= 1
+            own.step(reply)
+        assert own.chat("player_0")[-1]["content"] == one.shown[2]
+        assert one.shown[0] is None and two.shown[0] is None and len(two.shown) == 2
+        assert one.rewards == {"payoff": -1.0} and two.rewards == {"payoff": 1.0}
+        assert one.info["seat"] == "player_0" and two.info["seat"] == "player_1"
+    agents = Seats(["[check]"], [])
+    asyncio.run(env.run(task, agents))
+    assert agents.seat_0.rewards == {"unfinished": 1.0}, (
+        "an episode that a limit ends has no payoff"
+    )
+    env.config.frozen = [6]
+    with pytest.raises(ConfigError, match=r"frozen=\[6\]: seats are 0 to 5"):
+        asyncio.run(env.setup(agents))
