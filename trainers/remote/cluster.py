@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coevo.envs.core.errors import ConfigError, missing_extra
+from coevo.trainers.remote.watch import watched
 
 Where = Literal["auto", "local"]
 """`auto` joins the cluster of RAY_ADDRESS or of this machine; `local` starts one here."""
@@ -56,7 +57,8 @@ def cluster(where: Where, cpus: int = 1) -> Iterator[Any]:
     try:
         with _own_token(where):
             _connect(ray, folder, cpus)
-        yield ray
+        with watched(lambda: shutil.rmtree(folder, ignore_errors=True)):
+            yield ray
     finally:
         ray.shutdown()
         if folder:
