@@ -70,9 +70,21 @@ def evaluate(
         seats={
             s: replace(of_outcomes(own, contest), task_scores=()) for s, own in seats.items() if own
         },
-        details={} if contest else {"social": social_outcomes([e for _, e in finished])},
+        details=_details([e for _, e in finished], contest),
     )
     return _by_outcome(measured, outcome, [e for _, e in finished]) if outcome else measured
+
+
+def _details(episodes: Sequence[Episode], contest: bool) -> dict[str, Any]:
+    """Return the means of what episodes say of themselves, and social outcomes where none wins."""
+    own: dict[str, list[float]] = {}
+    for episode in episodes:
+        for name, value in episode.outcome.items():
+            if not name.startswith("return/") and name not in ("unread", "near_misses"):
+                own.setdefault(name, []).append(float(value))
+    found: dict[str, Any] = {} if contest else {"social": social_outcomes(episodes)}
+    means = {name: float(np.mean(values)) for name, values in own.items()}
+    return found | ({"outcome": means} if means else {})
 
 
 def _by_outcome(found: Measurement, name: str, episodes: Sequence[Episode]) -> Measurement:

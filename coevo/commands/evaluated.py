@@ -37,6 +37,8 @@ def show_seats(screen: Screen, found: Measurement) -> None:
     title = f"{found.agent} {against} in {found.env}"
     screen.table(title, (*columns, *RATES.values()), rows)
     show_social(screen, [found])
+    if own := found.details.get("outcome"):
+        screen.table("outcomes of episodes", ("outcome", "mean"), own.items())
 
 
 def show_social(screen: Screen, rows: Sequence[Measurement]) -> None:

@@ -72,6 +72,15 @@ def test_social_outcomes_are_shown_where_play_is_no_contest(cli):
     assert "social" not in cli(*words, KUHN).out
 
 
+def test_what_episodes_say_of_themselves_is_averaged(cli):
+    words = ("evaluate", "--agent", "expert:0.5", "--opponent", "self", "--games", "8", "--env")
+    found = json.loads(cli(*words, "coevo/search_reader-v0", "--json").out)
+    own = found["details"]["outcome"]
+    assert own["exact_match"] == found["value"] and own["searches"] == 2
+    assert "unread" not in own
+    assert "exact_match" in cli(*words, "coevo/search_reader-v0").out
+
+
 def test_agents_are_shown_side_by_side_from_their_folders(cli, two, here):
     words = ("evaluate", "--suite", "games", "--games", "4", "--agent")
     assert cli(*words, "oracle", "--out", "o").status == 0
