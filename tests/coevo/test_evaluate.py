@@ -92,7 +92,7 @@ def test_agents_are_shown_side_by_side_from_their_folders(cli, two, here):
     assert "side by side" in result.out and "near misses" in result.out
     page = (here / "s" / "evaluation.md").read_text(encoding="utf-8")
     hanabi = next(line for line in page.splitlines() if line.startswith("| tiny_hanabi |"))
-    assert "3.722 | 10.000" in hanabi and hanabi.endswith("10.000 [10.000, 10.000] |")
+    assert "3.722 | 10.000" in hanabi and hanabi.endswith("10.000 ± 0.000 |")
     kuhn = next(line for line in page.splitlines() if line.startswith("| kuhn_poker |"))
     assert " exact | – |" in kuhn
     assert "## Replies of starter" in page and "## Replies of oracle" not in page
