@@ -2,7 +2,8 @@
 
 Agents        the seats in the server's words; player_0 where it has one
 Observation   chat: what the server says of itself, then at each turn what it shows, in words
-Action        any text, or a number or an object of JSON, as the server's schema has it
+Action        a move of those that the server lists (`legal_actions`), in square brackets; else any
+              text, or a number or an object of JSON, as the server's schema has it
 Reward        the server's own
 Ends          when the server says so
 Options       url; seats; arguments of its reset; field: of the action, for the reply; token_from:
@@ -29,13 +30,15 @@ from coevo.envs.bridges.openenv_session import Refused, Server, Session
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.factories import turn_based
-from coevo.envs.core.parsing import Parse, Status, last_mark, missing, spoken
+from coevo.envs.core.parsing import Parse, Status, answer, last_mark, missing, spoken
 from coevo.envs.core.quoting import encodable, visible
 from coevo.envs.core.task import Task
 from coevo.envs.games.states import shorten
 
 SEEN, TERSE, SAID = 8000, 400, 8000
 """Characters of an observation in full and in terse style, and of a reply that are sent."""
+MOST = 4096
+"""Legal moves that are taken from a server."""
 
 
 @config
@@ -77,6 +80,8 @@ class OpenEnvTask(Task[OpenEnvConfig]):
             raise ConfigError(f"token_from={config.token_from!r} names no environment variable")
         self.server = Server(config.url, config.allow_hosts, config.timeout, token)
         self.session = Session(self.server)
+        self.moves: list[str] | None = None
+        self.asks = False
 
     def __copy__(self) -> Self:
         made = super().__copy__()
@@ -101,10 +106,13 @@ class OpenEnvTask(Task[OpenEnvConfig]):
     def to_move(self) -> Sequence[str]:
         return () if self.over else (self.mover,)
 
-    def legal(self, seat: str) -> None:
-        """Return None: the server reads what is said."""
+    def legal(self, seat: str) -> Sequence[str] | None:
+        """Return the moves that the server lists; None where it reads what is said."""
+        return self.moves
 
     def read(self, seat: str, text: str) -> Parse:
+        if self.moves is not None:
+            return super().read(seat, text)
         kind = self._kind()
         if kind == "string":
             return Parse(encodable(spoken(text))[:SAID], Status.LEGAL)
@@ -123,21 +131,25 @@ class OpenEnvTask(Task[OpenEnvConfig]):
     def play(self, moves: Mapping[str, str]) -> dict[str, float]:
         ((seat, said),) = moves.items()
         move = said if self._kind() == "string" else json.loads(said)
+        if self.moves is not None and self.asks:
+            move = answer(said)
         try:
-            answer = self.session.step(move if self.field is None else {self.field: move})
+            found = self.session.step(move if self.field is None else {self.field: move})
         except Refused:  # a reply that the server cannot take: the player of that reply loses
             self.over = True
             return {seat: self.payoff_range[0]}
-        self._take(answer)
-        given = answer["observation"].get("rewards")
+        self._take(found)
+        given = found["observation"].get("rewards")
         if not isinstance(given, Mapping):
-            given = {seat: answer["reward"] or 0.0}
+            given = {seat: found["reward"] or 0.0}
         return {who: _paid(reward) for who, reward in given.items() if who in self.seats}
 
-    def _take(self, answer: Mapping[str, Any]) -> None:
+    def _take(self, found: Mapping[str, Any]) -> None:
         """Take in who is asked and what is shown to them."""
-        seen, self.over = answer["observation"], answer["done"]
-        self.mover = seen.get("seat") or self.seats[0]
+        seen, self.over = found["observation"], found["done"]
+        self.asks = isinstance(seen.get("seat"), str)  # a server of ours: see as_openenv
+        self.mover = seen["seat"] if self.asks else self.seats[0]
+        self.moves = _moves(seen.get("legal_actions"), self._kind())
         if self.over:
             return
         if self.mover not in self.seats:
@@ -169,6 +181,8 @@ class OpenEnvTask(Task[OpenEnvConfig]):
         return f"An environment of OpenEnv. You are {seat}. {said}\n{self._how()}"
 
     def _how(self) -> str:
+        if self.moves is not None:
+            return "End your reply with a legal move in square brackets."
         kind = self._kind()
         if kind == "string":
             return "All of your reply but its thoughts goes to it."
@@ -179,7 +193,7 @@ class OpenEnvTask(Task[OpenEnvConfig]):
 
     def form(self, seat: str) -> str:
         kind = self._kind()
-        if kind == "string":
+        if kind == "string" or self.moves is not None:
             return ""
         return "an object of JSON" if kind == "object" else f"a JSON {kind} in square brackets"
 
@@ -193,6 +207,9 @@ class OpenEnvTask(Task[OpenEnvConfig]):
     def draw(self) -> str:
         return "\n\n".join(f"{seat}:\n{told}" for seat, told in self.told.items() if told)
 
+    def at_risk(self, seat: str) -> float:
+        return max(0.0, -self.payoff_range[0])
+
 
 _PYTHON: dict[str, Any] = {
     "integer": int, "number": int | float, "boolean": bool, "object": dict, "array": list,
@@ -203,6 +220,18 @@ def _only_field(schema: Mapping[str, Any]) -> str | None:
     """Return the only field that an action must have."""
     required = schema.get("required")
     return str(required[0]) if isinstance(required, list) and len(required) == 1 else None
+
+
+def _moves(listed: Any, kind: str) -> list[str] | None:
+    """Return the moves that a server lists, where each is one reply."""
+    wanted = {"string": str, "integer": int}.get(kind)
+    if not isinstance(listed, list) or not 0 < len(listed) <= MOST or wanted is None:
+        return None
+    if not all(type(move) is wanted for move in listed):
+        return None
+    moves = [str(move) for move in listed]
+    plain = all(m.isprintable() and m == m.strip() != "" and not set("[]") & set(m) for m in moves)
+    return moves if plain and len(set(moves)) == len(moves) else None
 
 
 def _is_chat(messages: Any) -> bool:

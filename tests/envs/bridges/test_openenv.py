@@ -25,7 +25,7 @@ GUESS = {"required": ["number"], "properties": {"number": {"type": "integer"}}}
 
 
 @contextlib.contextmanager
-def guessing(schema=GUESS, spoil=None):
+def guessing(schema=GUESS, spoil=None, legal=None):
     """Serve, in OpenEnv's protocol, a game of guessing the seed's last digit; yield its URL."""
     serving = pytest.importorskip("websockets.sync.server")
     pages = {
@@ -46,7 +46,8 @@ def guessing(schema=GUESS, spoil=None):
             data = json.loads(text)["data"]
             if json.loads(text)["type"] == "reset":
                 digit, tries = data["seed"] % 10, 0
-                answer = {"observation": {"hint": "0 to 9"}, "reward": None, "done": False}
+                seen = {"hint": "0 to 9"} | ({"legal_actions": legal} if legal else {})
+                answer = {"observation": seen, "reward": None, "done": False}
             elif data["number"] > 9:
                 line.send(json.dumps({"type": "error", "data": {"code": "EXECUTION_ERROR"}}))
                 continue
@@ -114,6 +115,19 @@ def test_a_reply_that_the_server_cannot_take_loses_and_an_unreadable_one_is_ille
         env.reset(seed=1)
         env.step('{"number": 77, "why": ""}')
         assert env.episode.total("player_0") == -1
+
+
+@pytest.mark.parametrize(
+    ("listed", "legal"),
+    [([3, 4], ["3", "4"]), ([3, 3], None), (["3"], None), ([True], None), ("34", None), ([], None)],
+)
+def test_moves_that_a_server_lists_are_legal_where_each_is_one_reply(world, listed, legal):
+    with guessing(legal=listed) as url:
+        env = world(url)
+        env.reset(seed=1)
+        assert env.info("player_0")["legal_actions"] == legal
+        env.step("[4]")
+        assert env.episode.turns[0].move == "4"
 
 
 @pytest.mark.parametrize(
