@@ -16,7 +16,7 @@ from coevo.trainers.cycle import Step, UpdateContext
 
 
 @dataclass(frozen=True)
-class Parents:
+class ParentEdges:
     """Draws the parents of every seat of a learner among the seats before it."""
 
     chance: float
@@ -55,5 +55,5 @@ class ShowParents(Step):
                     f"cycle.show_parents: {name} is a network over arrays, which reads no moves in "
                     "a prompt; give --model table or a language model"
                 )
-        ctx.variation = Parents(self.chance, ctx.learners.keys(), (ctx.seed, ctx.step))
+        ctx.variation = ParentEdges(self.chance, ctx.learners.keys(), (ctx.seed, ctx.step))
         ctx.metrics["parents/chance"] = self.chance
