@@ -1,6 +1,8 @@
 """Promise: whatever happens to a file that we read, what is said about it is one clear line."""
 
+import errno
 import itertools
+import os
 import shutil
 from pathlib import Path
 
@@ -223,3 +225,22 @@ def test_a_renamed_checkpoint_is_called_what_it_is(run_folder, cli):
     found = cli("train", "--resume", run_folder, "--steps", "60", "--no-eval")
     assert found.status == 2 and found.err.count("\n") == 1
     assert "step_000050 holds update 3, so it was renamed: name it step_000003" in found.err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+@pytest.mark.parametrize("refused", ["report.html", "plots"])
+def test_a_report_on_a_disk_that_refuses_names_the_file(
+    cli, run_folder, monkeypatch, number, refused
+):
+    whole = Path.write_bytes
+
+    def write(path, data):
+        if refused in str(path):
+            raise OSError(number, os.strerror(number))  # of a write, which knows no name
+        return whole(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", write)
+    found = cli("report", run_folder)
+    assert found.status == 2 and f"cannot write {run_folder / refused}" in found.error_line()
+    assert not (run_folder / "report.html").exists()
+    assert not list(run_folder.glob(".*.tmp"))
