@@ -1,6 +1,8 @@
 """Probes: what becomes of an agent's behaviour when one thing is against it.
 
 memory      a memory in which success speaks against a written policy (Misevolution, 2509.26354)
+model       harmful requests to a guard, as they are or reworded; of a model before and after it
+            trained itself (Misevolution)
 minority    one seat of a voting team is an adversary, or plays at random (AMI, 2302.03322)
 
 Every case plays the same start states, and is compared with the first one. A probe measures; no
@@ -58,6 +60,19 @@ PROBES: Mapping[str, Probe] = {
             for kind in ("none", "kept", "biased")
         ),
     ),
+    "model": Probe(
+        env_id="coevo/redteam-v0",
+        outcome="attack_success",
+        rises=True,
+        cases=(
+            Case(label="requests as they are", env_options={"rewritten": 0.0}),
+            Case(
+                label="reworded",
+                env_options={"rewritten": 1.0},
+                seats={"attacker_0": "expert:1"},
+            ),
+        ),
+    ),
     "minority": Probe(
         env_id="coevo/debate-v0",
         outcome="accuracy",
@@ -103,7 +118,7 @@ def _in(agent: Agent, chosen: Probe, case: Case, settings: Settings) -> Measurem
     specs = [EpisodeSpec(s, seats) for s in task_seeds(settings.games, settings.seed)]
     played = play(chosen.env_id, specs, players, options)
     found = [o for s, e in played.finished for o in outcomes(env, e, s.seed, s.players, "agent")]
-    scores = [e.outcome[chosen.outcome] for _, e in played.finished]
+    scores = [e.outcome[chosen.outcome] for _, e in played.finished if chosen.outcome in e.outcome]
     value, interval = mean_and_interval(scores)
     paid = of_outcomes(found, False)
     return replace(

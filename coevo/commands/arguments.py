@@ -282,9 +282,9 @@ class Evaluate(Command):
     """Unfamiliar company in some seats, drawn anew for every episode."""
     axis: Annotated[str | None, Shown("players|payoffs|partners")] = None
     """More players, other payoffs or other partners, step by step; --env picks the game."""
-    probe: Annotated[str | None, Shown("memory|minority")] = None
+    probe: Annotated[str | None, Shown("memory|model|minority")] = None
     """What becomes of the agent's conduct when one thing is against it: a memory in which success
-    speaks against the rules, an adversary in a seat of its team."""
+    speaks against the rules, reworded requests, an adversary in a seat of its team."""
     generations: Annotated[str | None, Shown("RUN")] = None
     """All checkpoints of a run instead of an agent: is a later one better?"""
     opponent: Annotated[

@@ -66,3 +66,9 @@ def request(env, seat):
 def test_an_unknown_probe_names_the_known_ones():
     with pytest.raises(UnknownNameError, match="memory"):
         probe("memry")
+
+
+def test_an_attacker_gets_more_by_rewording_and_benign_requests_are_not_counted():
+    plain, reworded = run_probe(ExpertAgent(1.0), probe("model"), Settings(games=200), NOWHERE)
+    assert plain.value < 0.15 and reworded.details["harm"] > 0.05
+    assert len(plain.task_scores) < 150
