@@ -13,6 +13,26 @@ import pytest
 from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
 
+FORKS = """
+import json, os, sys, traceback
+import coevo.benchmarks.reproductions.run
+
+for line in sys.stdin:
+    program, *words = json.loads(line)
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(2, 1)
+        sys.argv[1:] = words
+        try:
+            exec(program, {})
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    print(os.waitpid(pid, 0)[1], flush=True)
+"""
+"""Runs programs that are written to it, one a line, each in a fork: only the first pays imports."""
+
 TRAIN = """
 import importlib, os, signal, sys, torch
 torch.set_num_threads(1)
@@ -47,6 +67,27 @@ for path, *kills in [sys.argv[1:2], sys.argv[2:]]:
             os._exit(0)
         assert os.waitpid(pid, 0)[1] == (signal.SIGKILL if kill else 0), (path, kill)
 """
+STEPS = "coevo.trainers.steps"
+ARM = """
+from coevo.benchmarks.reproductions import claim
+from coevo.benchmarks.reproductions.run import prepared
+from coevo.trainers.steps import Every
+it = claim({claim!r})
+arm = replace(it.arms[{arm!r}], changes={{**it.arms[{arm!r}].changes, **{changes!r}}})
+given, maker_of = prepared(it.world, arm, 0, it.changes)
+maker = lambda: maker_of
+quickly = lambda step: replace(step, updates=2, first=1) if isinstance(step, Every) else step
+made_of = replace(given.algorithm, cycle=tuple(map(quickly, given.algorithm.cycle)))
+given = replace(given, algorithm=made_of, steps=3)
+"""
+
+
+def arm(claim, arm, step, kills=(1, 2), **changes):
+    """Return the case of an arm of a claim that dies after a step."""
+    place = {"module": STEPS, "owner": step, "method": "__call__"}
+    return ARM.format(claim=claim, arm=arm, changes=changes), place, kills
+
+
 LEARNT = {"module": "coevo.trainers.learners.learner", "owner": "Learner", "method": "update"}
 CASES = {
     "paired": (
@@ -221,6 +262,53 @@ given = TrainConfig(algorithm=made, model="table", steps=5, **world)
 }
 
 
+EVOLVED = {"collect.episodes": 16, "optim.epochs": 2, "optim.lr": 1.0}
+CASES |= {
+    "correct": arm("corrections", "corrected", "Correct", **{"collect.episodes": 8}),
+    "demonstrate": arm("agent_evolution", "evolved", "Demonstrate", **EVOLVED),
+    "restore_start": arm("agent_evolution", "evolved", "RestoreStart", **EVOLVED),
+    "filter_pairs": arm("upo_noise", "upo", "FilterPairs", **{"collect.episodes": 24}),
+    "sample_generation": arm("essa_spectrum", "essa", "SampleGeneration"),
+    "replace_texts": arm("inspo_procedure", "full", "ReplaceTexts", (1,)),
+    "question_judge": arm(
+        "spark_judge",
+        "released",
+        "QuestionJudge",
+        **{"collect.episodes": 32, "cycle.question_judge.of.least": 8},
+    ),
+    "measure_diversity": (
+        """
+from coevo.trainers.steps import POLICY_GRADIENT, MeasureDiversity
+maker = lambda: None
+cycle = (*POLICY_GRADIENT[:1], MeasureDiversity(role="player"), *POLICY_GRADIENT[1:])
+made = algorithm("reinforce", None, {"collect.episodes": 8, "cycle": cycle})
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="table", steps=3, **world)
+""",
+        {"module": STEPS, "owner": "MeasureDiversity", "method": "__call__"},
+        (1, 2),
+    ),
+}
+"""What is done and saved nowhere: texts that were tried, pairs that were chosen, plays."""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Return what runs a program with words, and gives its status and the end of what it says."""
+    errors = tmp_path_factory.mktemp("killed") / "errors"
+    command = [sys.executable, "-P", "-c", FORKS]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with errors.open("w") as said, subprocess.Popen(command, stderr=said, **pipes) as forks:
+
+        def run(source, *words):
+            forks.stdin.write(json.dumps([source, *words]) + "\n")
+            forks.stdin.flush()
+            return forks.stdout.readline().strip(), errors.read_text()[-2000:]
+
+        yield run
+        forks.stdin.close()
+
+
 def content(folder):
     """Return the hashes of the last checkpoint, and what the run counted."""
     last = checkpoint.latest(RunFolder(folder).checkpoints)
@@ -231,13 +319,12 @@ def content(folder):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name):
+def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name, program):
     given, place, kills = CASES[name]
-    program = TRAIN.replace("{given}", given)
+    source = TRAIN.replace("{given}", given)
     for key, value in place.items():
-        program = program.replace(f"{{{key}}}", value)
+        source = source.replace(f"{{{key}}}", value)
     calm, killed = tmp_path / "calm", tmp_path / "killed"
-    command = [sys.executable, "-P", "-c", program, str(calm), str(killed), *map(str, kills)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    status, said = program(source, str(calm), str(killed), *map(str, kills))
+    assert status == "0", said
     assert content(killed) == content(calm)
