@@ -35,7 +35,7 @@ from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.opponents import Opponent, opponent
 from coevo.envs.core.registry import make, spec
 
-__all__ = ["CoevoEnvironment", "Reply", "Seen", "serve", "server"]
+__all__ = ["CoevoEnvironment", "Reply", "SeatObservation", "serve", "server"]
 
 LONGEST = 65_536
 """Characters of a reply."""
@@ -52,7 +52,7 @@ class Reply(Action):
     """Whose it is; None for the seat that is asked."""
 
 
-class Seen(Observation):
+class SeatObservation(Observation):
     """What the seat that is asked sees; `reward` is what the last reply was paid at once."""
 
     seats: list[str] = []  # noqa: RUF012  # pydantic copies defaults
@@ -69,7 +69,7 @@ class Seen(Observation):
     """At the end, the measures of the episode."""
 
 
-class CoevoEnvironment(Environment[Reply, Seen, State]):
+class CoevoEnvironment(Environment[Reply, SeatObservation, State]):
     """One environment of ours, as OpenEnv drives it.
 
     Args:
@@ -94,7 +94,7 @@ class CoevoEnvironment(Environment[Reply, Seen, State]):
         episode_id: str | None = None,
         seats: Sequence[str] | None = None,
         **kwargs: Any,
-    ) -> Seen:
+    ) -> SeatObservation:
         """Start an episode.
 
         Args:
@@ -122,7 +122,7 @@ class CoevoEnvironment(Environment[Reply, Seen, State]):
         self._play_others()
         return self._seen(None)
 
-    def step(self, action: Reply, timeout_s: float | None = None, **kwargs: Any) -> Seen:
+    def step(self, action: Reply, timeout_s: float | None = None, **kwargs: Any) -> SeatObservation:
         """Take the reply of the seat that is asked, and let the other seats move.
 
         Raises:
@@ -153,13 +153,13 @@ class CoevoEnvironment(Environment[Reply, Seen, State]):
         while env.awaiting and env.agent_selection not in self._mine:
             env.step(self._other(env, env.agent_selection, self._rng))
 
-    def _seen(self, replied: str | None) -> Seen:
+    def _seen(self, replied: str | None) -> SeatObservation:
         env, over = self.env, not self.env.awaiting
         totals = {seat: float(env.episode.total(seat)) for seat in self._mine}
         rewards = {seat: total - self._paid[seat] for seat, total in totals.items()}
         self._paid = totals
         asked = None if over else env.agent_selection
-        return Seen(
+        return SeatObservation(
             done=over,
             reward=None if replied is None else rewards[replied],
             seats=list(env.possible_agents),
@@ -245,7 +245,7 @@ def server(
         raise ConfigError(f"sessions={sessions} must be at least 1, idle={idle} above 0")
     limits = ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=idle)
     app = create_fastapi_app(  # `production`: episodes only in sessions, which are counted
-        made, Reply, Seen, concurrency_config=limits, env_name=env_id, mode="production"
+        made, Reply, SeatObservation, concurrency_config=limits, env_name=env_id, mode="production"
     )
     return Guard(app, hosts, token)
 

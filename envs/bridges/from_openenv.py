@@ -26,7 +26,7 @@ import numpy as np
 from pydantic import Field
 
 from coevo.envs.bridges.observations import described
-from coevo.envs.bridges.openenv_session import Refused, Server, Session
+from coevo.envs.bridges.openenv_session import OpenEnvServer, Refused, Session
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError, DataError
 from coevo.envs.core.factories import turn_based
@@ -78,7 +78,7 @@ class OpenEnvTask(Task[OpenEnvConfig]):
         token = os.environ.get(config.token_from or "")
         if config.token_from and not token:
             raise ConfigError(f"token_from={config.token_from!r} names no environment variable")
-        self.server = Server(config.url, config.allow_hosts, config.timeout, token)
+        self.server = OpenEnvServer(config.url, config.allow_hosts, config.timeout, token)
         self.session = Session(self.server)
         self.moves: list[str] | None = None
         self.asks = False

@@ -38,7 +38,7 @@ class Refused(CoevoError):
     """The server cannot take an action."""
 
 
-class Server:
+class OpenEnvServer:
     """Where a server is, and how it is asked.
 
     Args:
@@ -126,7 +126,7 @@ class Session:
         server: where.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: OpenEnvServer) -> None:
         self.server = server
         self._sent: list[dict[str, Any]] = []
         self._last: dict[str, Any] = {}
