@@ -85,7 +85,8 @@ def results(algo: Algorithm) -> list[str]:
     shown += [f"What is shown: {escaped(algo.shows)}."] if algo.shows else []
     for name in algo.reproductions:
         claim = claim_of(name)
-        shown += [escaped(claim.property), f"`coevo reproduce {name}`, on `{claim.on}`:"]
+        shown.append(escaped(claim.property))
+        command = f"`coevo reproduce {name}`, on `{claim.on}`"
         if name in stored():
             run = stored()[name]
             rows = [
@@ -93,10 +94,13 @@ def results(algo: Algorithm) -> list[str]:
                 for row in run["figures"]
             ]
             seeds = len(run["seeds"])
-            shown.append(table((f"figure, {seeds} seeds", "ours", "reference", "accepted"), rows))
+            heads = (f"figure, {seeds} seed{'s' * (seeds > 1)}", "ours", "reference", "accepted")
+            shown += [f"{command}:", table(heads, rows)]
         elif earlier := earlier_run(name):
-            shown.append(table(("figure", "ours"), earlier))
+            shown += [f"{command}:", table(("figure", "ours"), earlier)]
             shown.append(f"Measured for `benchmarks/results/{EARLIER.name}`.")
+        else:
+            shown.append(f"{command}; its figures are not stored here.")
     return ["## Results", *shown] if shown else []
 
 

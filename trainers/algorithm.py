@@ -111,7 +111,8 @@ class Algorithm:
     reproductions: tuple[str, ...] = ()
     """Names for `coevo reproduce` of the reproductions that show its property."""
     usage: str = "--env coevo/kuhn_poker-v0"
-    """What `coevo train NAME` is given, beside a limit, so that it has what it learns from."""
+    """What `coevo train NAME` is given, beside a limit, so that it has what it learns from;
+    words in capitals are for the user to replace."""
     cycle: tuple[AnyStep, ...] = POLICY_GRADIENT
     """What one update does, step by step."""
     population: PopulationConfig = field(default_factory=Shared)

@@ -22,6 +22,8 @@ ALGORITHM = p.Algorithm(
     formula=r"\pi(a | s) = \prod_i \pi_i(a_i | o_i, a_{pa(i)}), \quad "
     r"A_i = \sum_k (\gamma \lambda)^k \delta_{i, t + k}",
     status="inferred",
+    shows="seats that see moves find the best joint move; hidden again, they do not keep it",
+    reproductions=("bn_ac_climbing",),
     cycle=(p.ShowParents(), p.Collect(), p.BuildBatch(), p.ComputeAdvantages(), p.Update()),
     population=p.Separate(),
     collect=p.CollectConfig(episodes=128),

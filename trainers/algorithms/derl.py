@@ -36,6 +36,7 @@ ALGORITHM = p.Algorithm(
     status="toy",
     shows="the writer picks one of eight listed formulas",
     reproductions=("derl_formulas",),
+    usage="--env ENV --set cycle.inner_run.env=INNER",
     cycle=(
         p.Collect(),
         p.InnerRun(into="algorithm.rewards.formula.expression", changes=INNER),

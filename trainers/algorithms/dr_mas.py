@@ -31,7 +31,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A_i = \frac{R_i - \mean_{\text{task, agent}} R}{\std_{\text{task, agent}} R + "
     r"\epsilon}, \quad i \text{ a reply}",
     status="toy",
-    shows="no spikes in tables; with the starter model only that learning is not worse",
+    shows="no spikes in tables; with language models only that they learn",
     reproductions=("agent_norm", "dr_mas_spikes", "dr_mas_starter", "sums_smollm2"),
     rewards=(p.Format(legal=0.0, otherwise=-0.1),),
     collect=p.CollectConfig(episodes=512, group_size=8),

@@ -46,8 +46,7 @@ CLAIM = Claim(
     chosen="""Sizes and bounds before anything was run; one setting was tried.""",
     limits="""The table shares what it learns of benign and harmful requests through the filter that
         confuses them, in the place of a model's features. How a language model changes is measured
-        by `coevo evaluate --probe model` before and after. One seed had been run when this was
-        written.""",
+        by `coevo evaluate --probe model` before and after.""",
     world=World(
         "coevo/redteam-v0",
         100,
