@@ -18,7 +18,10 @@ from coevo.trainers.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Taught:
-    """How a model is taught in a world: by `sft`, as `coevo imitate` does it for its size."""
+    """How a model is taught in a world: by `sft`, as `coevo imitate` does it for its size.
+
+    It is taught, trained and measured on a GPU where there is one.
+    """
 
     model: str = "smollm2"
     """What is taught: a name of `coevo fetch`, a folder, a Hub id."""
@@ -44,6 +47,7 @@ class Taught:
         shared: dict[str, Any] = {
             "sampling": SamplingConfig(max_new_tokens=self.max_new_tokens, guided=self.guided),
             "threads": 1,
+            "device": "auto",
         }
         config = TrainConfig(
             algorithm=algorithm("sft", None, changes),
@@ -54,7 +58,6 @@ class Taught:
             steps=self.steps,
             checkpoint_every=self.steps,
             episodes_logged=0,
-            device="cpu",
             **shared,
         )
         place = _place()
