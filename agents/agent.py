@@ -132,6 +132,8 @@ class Account(Protocol):
     """Replies that a server gave."""
     hits: int
     """Replies that a cache gave, for nothing."""
+    cached_tokens: int
+    """Read and written for those replies when the server gave them."""
     prompt_tokens: int
     """Read by the model."""
     completion_tokens: int

@@ -65,7 +65,7 @@ def evaluate(
         truncated_rate=float(np.mean([e.stop is StopReason.TURN_LIMIT for _, e in finished])),
         mean_turns=float(np.mean([len(e.turns) for _, e in finished])),
         sampling=dict(agent.sampling_settings),
-        mean_tokens=(usage.prompt_tokens + usage.sampled_tokens) / len(finished),
+        mean_tokens=usage.tokens / len(finished),
         usage=usage,
         seats={
             s: replace(of_outcomes(own, contest), task_scores=()) for s, own in seats.items() if own

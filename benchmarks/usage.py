@@ -26,10 +26,17 @@ class Usage:
     """Replies that a server gave; the rest came from this machine or a cache."""
     hits: int = 0
     """Replies that a cache gave."""
+    cached_tokens: int = 0
+    """Read and written for these when a server gave them."""
     cost: float = 0.0
     """In the currency of the prices; 0 without prices."""
     failures: Mapping[str, int] = field(default_factory=dict)
     """Requests without a reply, by cause."""
+
+    @property
+    def tokens(self) -> int:
+        """All that the agent read and wrote, whoever gave it."""
+        return self.prompt_tokens + self.sampled_tokens + self.cached_tokens
 
     def __add__(self, other: Usage) -> Usage:
         return self._with(other, operator.add)
@@ -54,6 +61,7 @@ def account_of(agent: Agent) -> Usage:
         sampled_tokens=account.completion_tokens,
         requests=account.requests,
         hits=account.hits,
+        cached_tokens=account.cached_tokens,
         cost=account.cost,
         failures=dict(account.failures),
     )

@@ -33,8 +33,11 @@ from coevo.agents.models.folders import STARTER_MODEL
 from coevo.envs import make
 
 HERE = Path(__file__).parent
-QUESTION = ("coevo/debate-v0", {"agents": 1, "rounds": 1, "prompt_style": "terse"})
-"""One question, one reply: what TRL's trainer plays."""
+QUESTION = (
+    "coevo/debate-v0",
+    {"agents": 1, "rounds": 1, "prompt_style": "terse", "illegal": "forfeit"},
+)
+"""One question, one reply, never a second attempt: what TRL's trainer plays."""
 EIGHT_TURNS = ("coevo/iterated_game-v0", {"rounds": 4, "prompt_style": "terse"})
 LLAMA = {
     "model_type": "llama",

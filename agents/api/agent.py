@@ -92,9 +92,10 @@ class ApiAgent(Agent):
         reply.add_done_callback(lambda _: self._open.pop(key, None))
         return reply
 
-    def _hit(self) -> None:
+    def _hit(self, tokens: int = 0) -> None:
         with self._counting:
             self._client.usage.hits += 1
+            self._client.usage.cached_tokens += tokens
 
     def close(self) -> None:
         """Close connections and the cache's file; nothing can be asked after it."""
@@ -112,13 +113,12 @@ class ApiAgent(Agent):
 
     async def _one(self, key: str, chat: Chat, begin: Begin) -> Reply:
         try:
-            outcome: Answer | Failure | None = self._cache.get(key)
-            if outcome is None:
-                outcome = await self._client.ask(chat, int(key[:7], 16), begin)
-                if isinstance(outcome, Answer):
-                    self._cache.put(key, outcome)
-            else:
-                self._hit()
+            if known := self._cache.get(key):
+                self._hit(known.tokens)
+                return self._reply(known)
+            outcome = await self._client.ask(chat, int(key[:7], 16), begin)
+            if isinstance(outcome, Answer):
+                self._cache.put(key, outcome)
         except CoevoError as error:
             begin()
             self._client.error = self._client.error or error

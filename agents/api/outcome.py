@@ -63,6 +63,11 @@ class Answer:
     """As the server counts them; None where it does not say."""
     completion_tokens: int | None = None
 
+    @property
+    def tokens(self) -> int:
+        """What was read and written, as far as the server says."""
+        return (self.prompt_tokens or 0) + (self.completion_tokens or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -209,12 +214,14 @@ class LimitReachedError(ApiError):
 
 @dataclass(slots=True)
 class Usage:
-    """Counts of one agent since it was made; tokens and money leave out what the cache gave."""
+    """Counts of one agent since it was made; money, as other tokens, leaves out what is cached."""
 
     requests: int = 0
     """Replies that the server gave."""
     hits: int = 0
     """Replies that the cache gave, for nothing."""
+    cached_tokens: int = 0
+    """Read and written for those replies when the server gave them."""
     retries: int = 0
     """Attempts after the first one."""
     failures: Counter[str] = field(default_factory=Counter)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -199,11 +200,22 @@ def _checked(k: int) -> int:
 
 
 def _index(words: Sequence[Sequence[str]], vocabulary: Mapping[str, int]) -> Any:
-    try:
-        bm25s = importlib.import_module("bm25s")
-    except ImportError:
-        raise missing_extra("bm25s", "search") from None
+    bm25s = _bm25s()
     ids = [[vocabulary[w] for w in ws] for ws in words]
     index = bm25s.BM25(backend="numpy")
     index.index((ids, dict(vocabulary)), show_progress=False)
     return index
+
+
+def _bm25s() -> Any:
+    """Import the package without JAX, which it tries: JAX takes most of a GPU when it begins."""
+    hidden = "jax" not in sys.modules
+    if hidden:
+        sys.modules["jax"] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("bm25s")
+    except ImportError:
+        raise missing_extra("bm25s", "search") from None
+    finally:
+        if hidden:
+            del sys.modules["jax"]

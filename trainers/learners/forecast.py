@@ -21,7 +21,7 @@ from coevo.trainers.learners.room import estimate, held
 
 FORWARD = 1 / 3
 """What a pass without gradient costs of one with it."""
-TRIED = 96
+TRIED = {"cpu": 96, "cuda": 2048}
 """Tokens of the trial, at least, where there are so many: fewer would be slower than most."""
 PROBED = 2**22
 """Elements of the tensor that the optimiser is timed on."""
@@ -108,8 +108,8 @@ def _trial(learner: Learner, batch: Batch, spans: Sequence[int]) -> tuple[float,
     Returns:
         Seconds of a token, and the bytes that it keeps until the gradient is computed.
     """
-    count = 1
-    while count < len(spans) and sum(_rows(learner, batch, spans[:count])) < TRIED:
+    count, device = 1, learner.device.type
+    while count < len(spans) and sum(_rows(learner, batch, spans[:count])) < TRIED[device]:
         count *= 2
     part = next(learner.passes.micro_batches(batch, spans[:count]))
     tokens = sum(_rows(learner, batch, part.spans))
@@ -122,13 +122,15 @@ def _trial(learner: Learner, batch: Batch, spans: Sequence[int]) -> tuple[float,
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    _wait(learner)
-    began = time.perf_counter()
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
-        logp = learner.passes.score(batch, part).logp_N().sum()
     moved = [p for p in learner.model.parameters() if p.requires_grad]
-    torch.autograd.grad(logp, moved, allow_unused=True)
-    _wait(learner)
+    for _ in range(1 if device == "cpu" else 2):  # the first pass on a GPU prepares its kernels
+        kept.clear()
+        _wait(learner)
+        began = time.perf_counter()
+        with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+            logp = learner.passes.score(batch, part).logp_N().sum()
+        torch.autograd.grad(logp, moved, allow_unused=True)
+        _wait(learner)
     return (time.perf_counter() - began) / tokens, sum(kept.values()) / tokens
 
 

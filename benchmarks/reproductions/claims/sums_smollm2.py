@@ -16,7 +16,12 @@ TAUGHT = Taught(by="expert:0.5", steps=25)
 SUMS: Mapping[str, Any] = {"name": "word_problems", "task": "sums", "hardest": 0.34}
 SETTINGS = {"independent": (6, 1), "debate": (3, 2)}
 """Name -> agents and rounds: six answers to a question either way."""
-LABELS = {"before": "taught", "after": "trained", "unpaid": "paid for form alone"}
+LABELS = {
+    "before": "taught",
+    "after": "trained",
+    "unpaid": "paid for form alone",
+    "debated": "trained in debates",
+}
 
 
 def _answers(agent: Agent, seed: int, agents: int, rounds: int) -> dict[str, float]:
@@ -61,26 +66,27 @@ CLAIM = Claim(
         after `dr_mas` paid its debaters for right answers, and not after they were paid for form
         alone.""",
     source="Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (mathematics); bounds are ours",
-    minutes=90.0,
+    minutes=130.0,
     on="model",
     setting=f"""`coevo/debate-v0` with one round, terse prompts, three debaters that share
         SmolLM2-135M; sums of three levels (one digit plus and minus one, two digits plus one).
         {TAUGHT.steps} steps of teaching on an expert that is right half of the time, then `dr_mas`:
         {UPDATES} updates of 16 questions times 8 episodes, rate 1e-5. In the control the payoff
-        has no weight.""",
+        has no weight. In debates: the same teaching and training with two rounds and half as many
+        episodes, so with as many replies.""",
     measured=f"""Shares of {HELD_OUT} held-out questions: one answer, the vote of six independent
         answers, the vote of three after two rounds, which are six answers as well.""",
     chosen="""Rate and updates, as in `aa_smollm2`; the levels, by what the untaught model can do.
         Nothing was chosen after looking at this claim.""",
-    limits="""Episodes of one round teach nothing about a second: after a debate the vote is right
-        in a tenth of the questions at most, before and after, so that debate and majority are not
-        compared here.""",
+    limits="""Episodes of one round teach nothing about a second. Debate and majority compare as the
+        vote of three that learnt to debate, and that of six that learnt to answer alone.""",
     world=World(ENV, UPDATES, {"rounds": 1, "questions": dict(SUMS)}, taught=TAUGHT),
     changes={"collect.episodes": 128, "optim.lr": 1e-5},
     arms={
         "before": Arm("dr_mas", steps=0),
         "after": Arm("dr_mas"),
         "unpaid": Arm("dr_mas", {"advantage.reward_weights": {"payoff": 0.0}}),
+        "debated": Arm("dr_mas", {"collect.episodes": 64}, options={"rounds": 2}),
     },
     measure=_measure,
     expect=(
@@ -95,7 +101,7 @@ CLAIM = Claim(
             "after.independent_single - unpaid.independent_single",
             low=0.05,
         ),
-        Expect("vote, debate - six independent", "after.debate_vote - after.independent_vote"),
+        Expect("vote, debate - six independent", "debated.debate_vote - after.independent_vote"),
     ),
     seeds=3,
 )
