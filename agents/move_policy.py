@@ -67,7 +67,7 @@ class MovePolicy(Policy):
 
     def spell(self, request: Request, text: str) -> Reply:
         legal = request.info["legal_actions"] or ()
-        move = parse_move(text, legal).move
+        move = text if text in legal else parse_move(text, legal).move
         if move not in legal:
             raise ConfigError(
                 f"{self.kind} has no move for {text[:60]!r}; expected one of {legal[:6]}"

@@ -14,7 +14,6 @@ import coevo.trainers
 from coevo.agents.population import FrozenOpponent
 from coevo.envs.core.config import components
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
-from coevo.trainers.steps import When
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("agents", "benchmarks", "coevo", "envs", "trainers")
@@ -94,8 +93,8 @@ def parts(value: Any) -> set[type]:
     return set()
 
 
-OTHERS = {FrozenOpponent, When}
-"""What an exploiter's training uses, and a condition for cycles of one's own."""
+OTHERS = {FrozenOpponent}
+"""What an exploiter's training uses."""
 
 
 def unions() -> dict[str, Any]:

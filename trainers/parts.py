@@ -69,7 +69,7 @@ from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
 from coevo.trainers.samplers.selection import KeepDynamic
 from coevo.trainers.samplers.task_buffer import KeptTasks
 from coevo.trainers.schedules import Cosine, Linear, Steps
-from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every
+from coevo.trainers.steps import POLICY_GRADIENT, AnyStep, Every, When
 from coevo.trainers.steps.challenge import Challenge
 from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate

@@ -81,14 +81,14 @@ def ask(start: str, relations: Sequence[str], facts: Sequence[Fact], skill: floa
     """Return queries for the next fact of a question."""
     following, entity = followed(start, relations, facts)
     best = f"[search: {(following or tuple(relations))[0]} {entity}]"
-    names = _names_of(start, facts)
+    names = names_of(start, facts)
     guesses = [f"[search: {r} {n}]" for r in dict.fromkeys(relations) for n in names]
     return mixed([best], guesses, skill)
 
 
 def conclude(start: str, relations: Sequence[str], facts: Sequence[Fact], skill: float) -> Replies:
     """Return answers to a question."""
-    names = _names_of(start, facts)
+    names = names_of(start, facts)
     best = f"[answer: {followed(start, relations, facts).entity}]"
     return mixed([best], [f"[answer: {n}]" for n in names[1:] or names], skill)
 
@@ -118,7 +118,7 @@ def answer_from(question: str, texts: Sequence[str], stated: str | None, skill: 
     return mixed([f"[answer: {guess}]"], [f"[answer: {s}]" for s in spans or [guess]], skill)
 
 
-def _names_of(start: str, facts: Sequence[Fact]) -> list[str]:
+def names_of(start: str, facts: Sequence[Fact]) -> list[str]:
     """Return the entities at hand, the question's first."""
     said = {(f.subject, f.relation): f.object for f in reversed(facts)}
     met = dict.fromkeys((f.subject, f.relation) for f in facts)

@@ -9,7 +9,8 @@ Reward        at the end 1 if the answer matches exactly (case, punctuation and 
 Ends          after an answer, or after `steps` replies
 Options       world="fictional" (a new one every episode): see coevo.envs.search.worlds; world_seed:
               keeps one world; hops=(1, 2): facts that questions need, drawn evenly; steps=6; k=1
-              documents per search; longest=400 characters of each that are shown; penalty=0.1
+              documents per search; longest=400 characters of each that are shown; penalty=0.1;
+              replies=free (listed: a list to choose from, as tables need)
 References    oracle 1; random: the expert of skill 0, see the registry
 
 The single policy with many roles of Chain-of-Agents. An answer may follow a <double_check> of 3 or
@@ -24,12 +25,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Turn
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
 from coevo.envs.core.parsing import Parse, heard, missing
 from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
@@ -37,7 +39,8 @@ from coevo.envs.core.task import Replies
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search import router_words as words
 from coevo.envs.search.actions import tidy
-from coevo.envs.search.experts import ask, conclude, followed, read_facts
+from coevo.envs.search.experts import ask, conclude, followed, names_of, read_facts
+from coevo.envs.search.graph import Fact
 from coevo.envs.search.retrieval import clean_query
 from coevo.envs.search.router import SearchRouterConfig
 from coevo.envs.search.snippets import Search
@@ -83,7 +86,10 @@ def segments(text: str) -> list[tuple[str, str]]:
 
 def _heard(text: str) -> str | Parse:
     """Return what a reply says, if it has a tagged segment."""
-    return heard(text).strip() if segments(text) else missing(text, "tagged segment")
+    said = heard(text).strip()
+    if not segments(text):
+        return missing(text, "tagged segment")
+    return said[1:-1] if said.startswith("[") and said.endswith("]") else said
 
 
 @config
@@ -92,6 +98,15 @@ class TaggedSingleConfig(SearchRouterConfig):
     """Replies at most."""
     penalty: Annotated[float, real(0)] = 0.1
     """Of a segment that may not follow the one before, as component `illegal`."""
+    replies: Literal["free", "listed"] = "free"
+    """Whether any reply may be written, or one of a list is chosen, as tables need: searches and
+    answers of the names at hand, with a segment before them and without."""
+
+    def __post_init__(self) -> None:
+        if self.replies == "listed" and self.world.name == "corpus":
+            raise ConfigError(
+                "replies='listed' needs a world of facts, and world='corpus' has none"
+            )
 
 
 class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
@@ -114,7 +129,8 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
         self.last, self.sure, self.illegal, self.given = "start", False, 0, ""
         for step in range(self.config.steps):
             self.step = step
-            yield One(SOLVER, read=_heard, form=FORM, otherwise="")
+            moves = self._listed() if self.config.replies == "listed" else None
+            yield One(SOLVER, moves=moves, read=_heard, form=FORM, otherwise="")
             self._found, wrong = None, 0
             for tag, text in segments(self.turns[-1].text):
                 wrong += not self._taken(tag, text)
@@ -145,6 +161,27 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
             self._searches.append(self._found)
         return True
 
+    def _facts(self) -> list[Fact]:
+        """Return the facts that were shown."""
+        hits = [hit for search in self._searches for hit in search.hits]
+        return read_facts(dict.fromkeys(hit.text[: self.config.longest] for hit in hits))
+
+    def _listed(self) -> list[str]:
+        """Return replies to choose from; some have segments in wrong places."""
+        path = self.question.path
+        assert path is not None  # the configuration was checked
+        names = names_of(path.start, self._facts())
+        queries = [f"{r} {name}" for r in dict.fromkeys(path.relations) for name in names]
+        searches = [f"<search>{query}</search>" for query in queries]
+        answers = [f"<answer>{name}</answer>" for name in names]
+        return [
+            *(f"<plan>search</plan>{search}" for search in searches),
+            *searches,
+            *(f"<plan>answer</plan><double_check>4</double_check>{said}" for said in answers),
+            *(f"<double_check>4</double_check>{said}" for said in answers),
+            *answers,
+        ]
+
     def describe(self, seat: str, turn: Turn) -> None:
         super().describe(seat, turn)
         turn.round = self.step
@@ -159,8 +196,7 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
         path = self.question.path
         if path is None:
             return Replies(("<search>it</search>",), np.ones(1))
-        hits = [hit for search in self._searches for hit in search.hits]
-        facts = read_facts(dict.fromkeys(hit.text[: self.config.longest] for hit in hits))
+        facts = self._facts()
         enough = not followed(path.start, path.relations, facts).following
         share = skill * enough + (1 - skill) * 0.5
         if self.step == self.config.steps - 1:

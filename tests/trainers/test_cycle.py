@@ -124,14 +124,14 @@ def test_conditional_steps_are_taken_when_they_are_due():
     every, when, state = Every.__new__(Every), When.__new__(When), {}
     for made, given in (
         (every, {"updates": 3, "first": 1, "step": Note()}),
-        (when, {"metric": "items/pairs", "least": 2.0, "step": Note()}),
+        (when, {"metric": "items/pairs", "least": 2.0, "most": 3.0, "step": Note()}),
     ):
         for name, value in given.items():
             object.__setattr__(made, name, value)
     for step in range(8):
         every(SimpleNamespace(step=step, estimator_state=state))
     assert state["taken"] == [1, 4, 7]
-    for found in ({}, {"items/pairs": 1.0}, {"items/pairs": 2.0}):
+    for found in ({}, *({"items/pairs": n} for n in (1.0, 2.0, 4.0))):
         when(SimpleNamespace(step=9, metrics=found, estimator_state=state))
     assert state["taken"] == [1, 4, 7, 9]
 

@@ -11,7 +11,7 @@ from coevo.envs.core.episode import write_episodes
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.search.team_tags import distilled, tagged_replies
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.loop import context_of, start
+from coevo.trainers.loop import context_of, start, train
 from coevo.trainers.run_folder import RunFolder
 
 TEAM, SINGLE = "coevo/search_router-v0", "coevo/tagged_single-v0"
@@ -87,3 +87,15 @@ def test_what_searches_found_has_no_gradient(config, tmp_path):
     observed = np.setdiff1d(np.arange(len(span.ids)), span.positions())
     assert not learnt[torch.from_numpy(observed[1:] - 1)].any()
     assert learnt[torch.tensor(span.positions()) - 1].all()
+
+
+def test_after_the_imitation_the_seat_learns_from_its_own_plays(config, folder):
+    changes = {"cycle.demonstrate.until": 1, "collect.episodes": 8}
+    options = {"world_seed": 3, "replies": "listed", "prompt_style": "terse"}
+    given = config(
+        "chain_of_agents", changes, env=SINGLE, env_options=options, model="table", steps=2
+    )
+    first, then = train(given, folder(given)).folder.read_metrics()
+    assert first["demonstrated"] == 8 and first["outcome/accuracy"] == 1
+    assert "sft/loss/item" in first and "ratio_max" not in first
+    assert "demonstrated" not in then and "sft/loss/item" not in then and then["signal"] == 1

@@ -31,7 +31,8 @@ GROUPS = {
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
-        "two_level self_redteam gtalign comam marft mashost bn_ac"
+        "two_level self_redteam gtalign comam marft mashost bn_ac "
+        "chain_of_agents"
     ),
     "Outer loops": (
         "barfi c_morl complementary cultural_evolution language_evolution derl inspo mpo psro"

@@ -151,21 +151,28 @@ class Every(Conditional):
 
 @config
 class When(Conditional):
-    """Takes a step where a number that earlier steps logged is high enough."""
+    """Takes a step where a number that earlier steps logged lies within bounds."""
 
     name: Literal["when"] = "when"
     metric: str
     """Name in the log, such as `items/pairs`; what was not logged counts as 0."""
-    least: Annotated[float, real()]
-    """Smallest value at which the step is taken."""
+    least: Annotated[float, real()] | None = None
+    """Smallest value at which the step is taken; None for any."""
+    most: Annotated[float, real()] | None = None
+    """Largest value."""
     step: UnconditionalStep
 
     def __call__(self, ctx: UpdateContext) -> None:
-        if ctx.metrics.get(self.metric, 0.0) >= self.least:
+        found = ctx.metrics.get(self.metric, 0.0)
+        if self.least is not None and found < self.least:
+            return
+        if self.most is None or found <= self.most:
             self.step(ctx)
 
     def __str__(self) -> str:
-        return f"when {self.metric} >= {self.least:g}: {self.step}"
+        least = "" if self.least is None else f" >= {self.least:g}"
+        most = "" if self.most is None else f" <= {self.most:g}"
+        return f"when {self.metric}{least}{most}: {self.step}"
 
 
 AnyStep = Annotated[Unconditional | Every | When, choice(Step)]

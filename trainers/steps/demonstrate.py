@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from coevo.agents.agent import Agent, Request
 from coevo.agents.load import load_agent
 from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
-from coevo.envs.core.config import config
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.episode import Episode, StopReason, Turn, read_episodes
 from coevo.envs.core.errors import DataError
 from coevo.envs.core.parsing import Status
@@ -48,6 +48,9 @@ class Demonstrate(Collect):
     join: bool = False
     """Whether its episodes stand beside those that were collected before, in groups of their own;
     else they take their place."""
+    until: Annotated[int, whole(1)] | None = None
+    """Update from which on the learners have their seats themselves, as `collect` has it, for
+    algorithms of two stages; None for never. `demonstrated` in the log says which it was."""
     varies_episodes: ClassVar = True
 
     @property
@@ -55,6 +58,8 @@ class Demonstrate(Collect):
         return (Path(self.recorded).name or self.by,)
 
     def _played(self, ctx: UpdateContext) -> tuple[Collected, dict[str, Any], Progress]:
+        if self.until is not None and ctx.step >= self.until:
+            return super()._played(ctx)
         logged, variation = dict(ctx.metrics), ctx.variation
         if self.recorded:
             found = self._drawn(ctx)
@@ -72,6 +77,7 @@ class Demonstrate(Collect):
             spell_turn(t, ctx.population.learners, source, wanted <= t.notes.items()) for t in turns
         )
         ctx.count(tokens=imitated)
+        ctx.metrics["demonstrated"] = float(len(found.episodes))
         found = replace(found, tokens=imitated)
         if self.join and ctx.collected is not None:
             found = _joined(ctx.collected, found)

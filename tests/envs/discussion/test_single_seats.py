@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from coevo.envs import make, spec
+from coevo.envs.core.errors import ConfigError
 from coevo.envs.discussion.assured_answers import KINDS
 from coevo.envs.search.tagged_single import FOLLOWS, segments
 
@@ -191,3 +192,17 @@ def test_answers_come_after_double_checks_alone_and_replies_end():
     assert not env.awaiting
     assert env.episode.total("solver_0") == 0
     assert env.episode.outcome["unread"] == 4
+
+
+def test_listed_replies_are_those_of_an_expert_and_some_in_wrong_places():
+    env = started("tagged_single", 2, replies="listed", hops=(2,), prompt_style="terse")
+    while env.awaiting:
+        legal = env.infos["solver_0"]["legal_actions"]
+        expert = env.task.expert("solver_0", 1.0).texts
+        assert set(expert) <= set(legal)
+        assert any(move.startswith("<answer>") for move in legal)
+        env.step(f"[{expert[0]}]")
+        assert env.episode.turns[-1].move in legal
+    assert env.episode.outcome["accuracy"] == 1.0 and env.episode.outcome["illegal"] == 0.0
+    with pytest.raises(ConfigError, match="world of facts"):
+        make("coevo/tagged_single-v0", replies="listed", world={"name": "corpus", "path": "x"})
