@@ -14,6 +14,7 @@ class Bill:
     hits: int = 1
     prompt_tokens: int = 100
     completion_tokens: int = 50
+    cached_tokens: int = 30
     cost: float = 0.5
     failures: dict = field(default_factory=lambda: {"server": 1})
 
@@ -55,7 +56,7 @@ def test_only_what_these_plays_used_is_counted():
     assert found.requests == found.replies
     assert (found.prompt_tokens, found.sampled_tokens) == (10 * found.replies, 2 * found.replies)
     assert found.cost == 0.25 * found.replies
-    assert found.hits == 0 and found.failures == {}
+    assert found.hits == 0 and found.failures == {} and found.cached_tokens == 0
 
 
 def test_policies_are_counted_by_their_token_ids():

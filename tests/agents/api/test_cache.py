@@ -49,12 +49,14 @@ def texts(replies):
 def test_equal_chats_get_samples_of_their_own_and_the_same_again_in_order(web, agent_of, tmp_path):
     server = shuffled(web)
     requests = [web.request(("a", "b")[i % 2]) for i in range(12)]
-    first = texts(agent_of(server, cache=tmp_path, concurrency=6).act(requests))
+    before = agent_of(server, cache=tmp_path, concurrency=6)
+    first = texts(before.act(requests))
     assert len(set(first)) == 12 and len(server.asked) == 12
     again = agent_of(server, cache=tmp_path)
     assert texts(again.act(requests)) == first
     assert len(server.asked) == 12 and again.usage.hits == 12 and again.usage.requests == 0
     assert again.usage.prompt_tokens == 0
+    assert again.usage.cached_tokens == before.usage.prompt_tokens + before.usage.completion_tokens
     # In other batches, and more of them: the same order, then new samples.
     third = agent_of(server, cache=tmp_path)
     in_turn = [third.act([r])[0].text for r in requests]

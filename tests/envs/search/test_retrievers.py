@@ -5,6 +5,8 @@ import copy
 import gzip
 import http.server
 import json
+import subprocess
+import sys
 import threading
 import time
 
@@ -179,6 +181,24 @@ def test_views_and_copies_share_the_index_and_not_the_counts(engine):
 def test_k_is_checked(engine, k):
     with pytest.raises(ConfigError, match=f"k={k} must be 1 or more"):
         engine.search(["Kimo"], k)
+
+
+def test_bm25_leaves_jax_alone():
+    """Where JAX is installed, its first use takes most of a GPU's memory."""
+    script = """
+import sys
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        assert name.partition(".")[0] != "jax", "JAX is looked for"
+
+sys.meta_path.insert(0, Finder())
+from coevo.envs.search.corpus import Document
+from coevo.envs.search.retrievers import Bm25
+assert Bm25().make([Document("a", "Dalu", "A river.")], 1).search(["river"])[0]
+assert "bm25s" in sys.modules and "jax" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)
 
 
 def test_words_that_no_document_has_are_no_hit_of_bm25():
