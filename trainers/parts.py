@@ -78,7 +78,7 @@ from coevo.trainers.steps.evolve_programs import DrawParents, KeepPrograms
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
 from coevo.trainers.steps.genomes import BreedGeneration, SelectGenomes
-from coevo.trainers.steps.guide import Advise, Guide, Solution
+from coevo.trainers.steps.guide import Advise, Examples, Guide, Solution
 from coevo.trainers.steps.inner_run import InnerRun
 from coevo.trainers.steps.inverse_soft_q import InverseSoftQ
 from coevo.trainers.steps.judge_items import Certified, Questions, Verdicts

@@ -6,6 +6,7 @@ from coevo.agents import FixedTextAgent
 from coevo.agents.agent import Unanswered
 from coevo.benchmarks.reproductions import key_door
 from coevo.benchmarks.reproductions.run import PLAIN
+from coevo.envs.core.quoting import quote
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.config import TrainConfig
@@ -107,3 +108,51 @@ def test_experts_guide_every_seat_of_a_learner(start):
     ctx = taken(start(env="coevo/kuhn_poker-v0", changes={"cycle.guide.solved": 9.0}), 2)
     for episode in ctx.collected.episodes[8:]:
         assert {t.agent for t in episode.turns if t.notes.get("guided")} == set(episode.agents)
+
+
+def test_examples_are_those_nearest_to_what_the_seat_is_asked_first(start):
+    by = {"name": "examples", "shown": 1}
+    run = start("imitate", {"cycle.guide.by": by, "cycle.guide.solved": 2.0})
+    for asked, moves in (("0: at 0 1, no key", "east"), ("Something else", "north")):
+        run.archive.propose("experience", f"{quote(asked)}\nSolved by: {moves}")
+    guided = taken(run, 2).collected.episodes[8:]
+    assert len(guided) == 2
+    for turn in (t for e in guided for t in e.turns):
+        told = turn.chat[0]["content"]
+        assert told == "Tasks that were solved before:\n\n| 0: at 0 1, no key\nSolved by: east"
+        assert turn.stripped_ids
+
+
+def test_what_was_solved_is_kept_once_and_shown_to_other_tasks_alone(start):
+    ctx = taken(start("imitate", {"cycle.guide.by": {"name": "examples", "keep": 1}}), 1)
+    wins = [e for e in ctx.collected.episodes if e.total("player_0") >= 0.5] or [
+        ctx.collected.episodes[0]
+    ]
+    by = ctx.algorithm.cycle[1].by
+    for _ in range(2):
+        by.remember(ctx, [("player_0", wins[0])])
+    (kept,) = ctx.archive.living("experience")
+    assert kept.payload.startswith(quote(wins[0].turns[0].chat[-1]["content"]))
+    assert kept.payload.endswith(", ".join(t.move for t in wins[0].turns))
+    own = next(g for g in ctx.collected.played if any(e is wins[0] for e in g.episodes))
+    assert list(by.texts(ctx, [own])) == [{}]
+    by.remember(ctx, [("player_0", ctx.collected.episodes[-1])])
+    assert len(ctx.archive.living("experience")) == 1
+
+
+def test_without_examples_failed_tasks_are_tried_again_as_they_are(start):
+    ctx = taken(start(changes={"cycle.guide.by": {"name": "examples", "shown": 0}}), 2)
+    again = ctx.collected.episodes[8:]
+    assert again
+    assert all(t.stripped_ids is None and "guided" not in t.notes for e in again for t in e.turns)
+
+
+def test_replies_learnt_as_seen_are_compared_with_one_another_alone(start):
+    ctx = taken(start(changes={"cycle.guide.trained": "as_seen", "cycle.guide.tries": 2}), 3)
+    guided = [at for at, (e, _) in enumerate(ctx.batch.origin_B) if e >= 8]
+    keys = ctx.batch.keys["group"].tolist()
+    assert not {keys[at] for at in guided} & {k for at, k in enumerate(keys) if at not in guided}
+    rows = {s.ids[0] for s in ctx.batch.spans}
+    turns = [t for e in ctx.collected.episodes[8:] for t in e.turns]
+    assert {t.prompt_ids[0] for t in turns} <= rows
+    assert all(t.injected and t.notes["guided"] and t.stripped_ids is None for t in turns)

@@ -5,9 +5,15 @@ an exploration bonus. A play that succeeded although the policy found it unlikel
 group's mean log-probability, gains min(lam (1 - exp(s - mean s)), kap A); only good plays do, since
 for bad ones the bound would be negative and make them worse.
 
+The variant `examples` plays a start without a success again, with up to two solved ones in the
+prompt whose words are nearest to its own (see `guide`). These plays join the group of their start
+and are learnt without the examples. They are off-policy, and nothing corrects for it: truncated
+importance weights leave nothing of what the policy did not find by itself (claim `examples_flip`).
+Whether the source learns such plays so or under the prompt that was seen could not be read.
+
 Inferred: the bonus is from reviews and third-party code, whose bound for bad plays (kap |A|) would
 reward novel wrong answers and is not copied; the form of the allocation could not be read and is
-ours. Left out: solved examples in the prompt of starts without a success.
+ours.
 """
 
 from coevo.trainers import parts as p
@@ -20,7 +26,9 @@ ALGORITHM = p.Algorithm(
     paper="2025, XRPO, arXiv 2510.06672",
     formula=r"A^+_i = A_i + \min(\max(\lambda (1 - e^{s_i - \mean_g s}), 0), \kappa A_i) \text{ "
     r"if } A_i > 0",
-    status="inferred",
+    status="toy",
+    shows="examples flip failed starts; the allocation and the bonus are inferred",
+    reproductions=("examples_flip",),
     rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(
         episodes=512,
@@ -36,5 +44,14 @@ ALGORITHM = p.Algorithm(
         "advantage.transform.sharpen.lam": p.Published(2.5, PAGE),
         "advantage.transform.sharpen.kap": p.Published(0.5, PAGE),
         "collect.low": p.Published(0.0, "abstract (accuracy)", p.RANGE),
+    },
+    variants={
+        "examples": {
+            "cycle": (
+                p.Collect(),
+                p.Guide(by=p.Examples(shown=2), tries=4),
+                *p.POLICY_GRADIENT[1:],
+            ),
+        },
     },
 )

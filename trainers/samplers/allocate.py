@@ -117,8 +117,8 @@ class Xrpo(Allocator):
     variance after n episodes is v c / (c + n), and u(n) its root. The n-th play of a task earns
         u(n-1) - u(n) + explore * sqrt(log(1 + T) / (N + n)),
     N the task's outcomes so far and T those of all tasks. Both parts fall with n, so that
-    giving the next play to the best offer is exact. XRPO's worked examples in the prompt of
-    tasks without a success are not part of this slot.
+    giving the next play to the best offer is exact. XRPO's solved examples in the prompt of tasks
+    without a success are the step `guide` with `examples`.
 
     >>> stats = TaskStats(np.array([4.0, 50.0]), np.array([8.0, 100.0]), [0.5, 0.5], [1, 9])
     >>> Xrpo()(stats, 16, np.random.default_rng(0)).tolist()
