@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coevo.benchmarks.reproductions.claims import eva_prompts
+from coevo.benchmarks.reproductions.claims import eva_prompts, groove_levels
 from coevo.envs import make
 
 
@@ -28,3 +28,26 @@ def test_plays_go_to_what_is_unsolved():
     # half of the prompts are solved, the others uniform at first
     unknown = [1 - eva_prompts._payoffs(p).mean() for p in range(100, 200)]
     assert 0.3 * np.mean(unknown) < eva["regret"] < 0.5 * np.mean(unknown) + 0.01
+
+
+def test_levels_are_drawn_by_the_rank_of_their_regret():
+    score_N = np.array([0.0, 9.0, 1.0])
+    rng = np.random.default_rng(0)
+    drawn = [int(groove_levels.by_rank(score_N, 1, rng)[0]) for _ in range(1100)]
+    counts = np.bincount(drawn, minlength=3)
+    assert counts == pytest.approx([200, 600, 300], abs=60)  # 1 / 3, 1, 1 / 2
+    assert sorted(groove_levels.by_rank(score_N, 3, rng).tolist()) == [0, 1, 2]
+    assert groove_levels.by_rank(np.zeros(0), 0, rng).size == 0
+
+
+def test_regret_is_what_a_rule_falls_short_of_the_rival_or_of_the_best_arm():
+    levels = groove_levels.Bandits(
+        np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0.1, 0.1]), np.array([50, 5])
+    )
+    still = np.array([[-20.0, -20.0]])  # a step of nothing: the arms stay even
+    best, rival = (
+        groove_levels.regret(by, still, levels, np.random.default_rng(0))
+        for by in ("best", "rival")
+    )
+    assert best == pytest.approx([0.5, 0.0], abs=0.06)
+    assert 0.1 < rival[0] < best[0] and rival[1] == pytest.approx(0.0)
