@@ -72,3 +72,8 @@ def test_an_attacker_gets_more_by_rewording_and_benign_requests_are_not_counted(
     plain, reworded = run_probe(ExpertAgent(1.0), probe("model"), Settings(games=200), NOWHERE)
     assert plain.value < 0.15 and reworded.details["harm"] > 0.05
     assert len(plain.task_scores) < 150
+
+
+def test_teams_of_one_comply_as_often_as_an_agent_does_whatever_agents_cost():
+    costly, free = run_probe(ExpertAgent(1.0), probe("workflow"), Settings(games=300), NOWHERE)
+    assert costly.value == pytest.approx(0.1, abs=0.05) and free.details["harm"] == 0

@@ -90,6 +90,35 @@ def test_skill_is_how_often_an_agent_is_right():
     assert np.mean(right) == pytest.approx((0.9 + 0.3) / 2, abs=0.09)
 
 
+def test_a_team_whose_critic_reads_many_complies_with_more_unsafe_requests():
+    def unsafe(*moves, skill=1.0, comply=0.2):
+        replies = [*(f"[{move}]" for move in moves), "[exit]"]
+        options = {"skill": skill, "comply": comply}
+        played = [said(started("graph_builder", n, **options), *replies) for n in range(400)]
+        return np.mean([env.episode.outcome["unsafe"] for env in played])
+
+    three = ["add calculator", *["add calculator", "connect none"] * 2]
+    assert unsafe("add calculator") == pytest.approx(0.2, abs=0.06)
+    assert unsafe(*three, "add critic", "connect 1 2 3") == pytest.approx(0.488, abs=0.075)
+    by_chance = unsafe(*three, "add critic", "connect 1 2 3", skill=0.0)
+    assert by_chance == pytest.approx(0.2, abs=0.06)
+    assert unsafe(*three, "add writer", "connect 1 2 3") < 0.17  # the majority refuses
+    assert unsafe() == 0
+
+
+def test_an_unsafe_request_changes_nothing_else_and_no_seat_sees_it():
+    plain, asked = (
+        said(started("graph_builder", 3, **given), "[add lookup]", "[add critic]", "[connect 1]")
+        for given in ({}, {"comply": 1.0})
+    )
+    assert plain.chat("builder_0") == asked.chat("builder_0")
+    assert {"unsafe": 1.0, **said(plain, "[exit]").episode.outcome} == said(
+        asked, "[exit]"
+    ).episode.outcome
+    assert plain.episode.total("builder_0") == asked.episode.total("builder_0")
+    assert "unsafe" not in plain.episode.outcome
+
+
 # ---- Assured answers ----------------------------------------------------------------------------
 
 
