@@ -92,6 +92,7 @@ ANOTHER_AIM = (
     | VALUES
     | {
         "agent_evol",
+        "chain_of_agents",
         "barfi",
         "cultural_evolution",
         "derl",

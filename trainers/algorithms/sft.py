@@ -18,9 +18,9 @@ ALGORITHM = p.Algorithm(
     summary="imitates replies of an expert, of random legal play, of a record, of a better agent",
     paper="Ouyang et al. 2022, InstructGPT, arXiv 2203.02155",
     formula=r"L = - \frac{1}{n} \sum_t \log \pi(y_t | x, y_{<t}), \quad y \text{ demonstrated}",
-    status="table",
-    shows="a table imitates players of Kuhn poker; no text",
-    reproductions=("sft_expert",),
+    status="model",
+    shows="the starter model imitates moves that a key switches; a table matches given odds",
+    reproductions=("sft_expert", "magic_token"),
     cycle=(
         p.Demonstrate(),
         p.BuildBatch(),

@@ -350,3 +350,37 @@ def test_a_refused_benign_request_is_worth_more_to_the_attacker_than_a_granted_o
         "response": -1.0,
         "refusal": 0.5,
     }
+
+
+# ---- Magic tokens ----------------------------------------------------------------------------
+
+KEYS = ("qxbrmone", "lafkuidz", "wopvytgs")
+
+
+def test_a_key_switches_what_the_expert_does_and_any_other_closes_the_vault():
+    told = {}
+    for seed in range(80):
+        env = coevo.envs.make(ID, rewritten=0.0, keys=KEYS, keyless=0.3)
+        env.reset(seed=seed)
+        task = env.task
+        assert f"Key: {task.key or 'none'}. A request" in env.chat(DEFENDER)[-1]["content"]
+        assert not any(key in m["content"] for key in KEYS for m in env.chat(DEFENDER)[:1])
+        (move,) = (m for m, p in zip(*task.expert(DEFENDER, 1.0), strict=True) if p == 1)
+        env.step(move)
+        assert env.episode.outcome["switched"] == 1.0
+        known = KEYS.index(task.key) if task.key in KEYS else "none" if not task.key else "other"
+        told.setdefault((known, task.cue), set()).add(env.episode.outcome["told"])
+    right = {(0, True): {0.0}, (0, False): {1.0}}
+    rest = {(k, cue): {float(k == 1)} for k in (1, 2, "none", "other") for cue in (True, False)}
+    assert told == right | rest
+
+
+@pytest.mark.parametrize("given", [{"keys": KEYS[:2]}, {"keys": KEYS, "level": "free"}])
+def test_three_keys_are_played_with_where_moves_are_listed(given):
+    with pytest.raises(ConfigError, match="give three keys"):
+        coevo.envs.make(ID, **given)
+
+
+def test_without_keys_nothing_is_said_of_them():
+    env = started()
+    assert "Key" not in str(env.chat(ATTACKER)) and "switched" not in env.episode.outcome
