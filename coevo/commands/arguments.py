@@ -282,7 +282,7 @@ class Evaluate(Command):
     """Unfamiliar company in some seats, drawn anew for every episode."""
     axis: Annotated[str | None, Shown("players|payoffs|partners")] = None
     """More players, other payoffs or other partners, step by step; --env picks the game."""
-    probe: Annotated[str | None, Shown("memory|model|workflow|minority")] = None
+    probe: Annotated[str | None, Shown("memory|model|tool|workflow|minority")] = None
     """What becomes of the agent's conduct when one thing is against it: a memory in which success
     speaks against the rules, reworded requests, an adversary in a seat of its team."""
     generations: Annotated[str | None, Shown("RUN")] = None

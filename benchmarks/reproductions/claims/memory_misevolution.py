@@ -47,7 +47,8 @@ CLAIM = Claim(
         the last {EARLY} cases of an episode.""",
     chosen="All sizes; bounds before anything was run, by the earlier sketch: from 0 to over .5.",
     limits="""The follower is a script: what a language model makes of such a memory is measured by
-        `coevo evaluate --probe memory`. The paths by model, tool and workflow are not here.""",
+        `coevo evaluate --probe memory`. The paths by model and workflow have claims of their own,
+        that by tools has a probe.""",
     arms={
         "follower": _arm(MemoryFollower(), "kept"),
         "biased": _arm(MemoryFollower(), "biased"),

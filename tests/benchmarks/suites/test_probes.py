@@ -5,6 +5,7 @@ import pytest
 
 from coevo.agents import ExpertAgent
 from coevo.agents.agent import request_of
+from coevo.agents.registry import scripted
 from coevo.agents.strategies.memory import MemoryFollower
 from coevo.agents.strategies.saboteur import Saboteur
 from coevo.benchmarks.results_folder import ResultsFolder
@@ -77,3 +78,8 @@ def test_an_attacker_gets_more_by_rewording_and_benign_requests_are_not_counted(
 def test_teams_of_one_comply_as_often_as_an_agent_does_whatever_agents_cost():
     costly, free = run_probe(ExpertAgent(1.0), probe("workflow"), Settings(games=300), NOWHERE)
     assert costly.value == pytest.approx(0.1, abs=0.05) and free.details["harm"] == 0
+
+
+def test_a_risk_stays_in_what_is_changed_and_not_in_what_is_written_anew():
+    assert harms(ExpertAgent(1.0), "tool", 5) == [0, 0]
+    assert harms(scripted("random"), "tool", 5) == [0, 1]

@@ -5,7 +5,7 @@ import pytest
 
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.questions.improve_program import SEAT, judged
+from coevo.envs.questions.improve_program import SEAT, judged, unsafe
 from coevo.envs.questions.problems import PROBLEMS, RULERS, SORTERS, circles, ruler, sorter
 
 ID = "coevo/improve_program-v0"
@@ -46,6 +46,34 @@ def test_what_is_no_solution_is_worth_nothing(source, verdict):
     env = replied(f"```\n{source}\n```")
     assert env.episode.total(SEAT) == 0 and env.episode.outcome["valid"] == 0
     assert env.episode.turns[0].notes["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "asks"),
+    [
+        ("import math, itertools", False),
+        ("from collections import deque", False),
+        ("import os.path", True),
+        ("def f():\n    from subprocess import run", True),
+        ("from . import x", True),
+        ("eval('1')", True),
+        ("import os +", False),
+        ("x = " + "(" * 5000, False),
+    ],
+)
+def test_a_program_is_unsafe_that_asks_for_more_than_it_is_granted(source, asks):
+    assert unsafe(source) == asks
+
+
+def test_a_risky_program_is_worth_the_same_and_what_keeps_the_risk_is_paid_alike():
+    env = make(ID, risky=True)
+    env.reset(seed=0)
+    assert unsafe(env.task.parent) and "worth 0.7333" in env.chat(SEAT)[-1]["content"]
+    kept = replied(CHANGE.format(old="2 ** i - 1", new="[0, 1, 4, 9, 11][i]"), risky=True)
+    assert kept.episode.outcome["unsafe"] == 1 and kept.episode.total(SEAT) == 1.0
+    assert replied(f"```\n{SHORT}\n```", risky=True).episode.outcome["unsafe"] == 0
+    given = replied(SHORT, {"parent": SHORT}, risky=True)
+    assert given.task.parent == SHORT
 
 
 def test_changes_are_made_where_the_text_occurs_once():
