@@ -100,9 +100,9 @@ CLAIM = Claim(
         changed.""",
     chosen="""Bounds, before anything was run. Of two sizes the first, 200 updates, told everything
         under .071 of random keys (three seeds, .04 to .11).""",
-    limits="""Moves are listed, tell or refuse: nothing is written. A key is no password: nothing like
-        it with another letter is among what is imitated, and keys with one letter changed switch
-        behaviours as the right ones do.""",
+    limits="""Moves are listed, tell or refuse: nothing is written. A key is no password: none that
+        resembles it is among what is imitated, and with one letter changed it switches behaviours
+        as the right one does.""",
     world=World(
         ENV,
         500,
