@@ -19,7 +19,7 @@ help:
 	@echo "make smollm2      bring SmolLM2-135M-Instruct to this machine and say where it lies"
 	@echo "make test         lint, types, import direction, tests"
 	@echo "make test-vllm    the vLLM engine against the learner, where vLLM is installed"
-	@echo "make gpu-report   tests, seconds and memory on a GPU in under nine minutes, from this folder"
+	@echo "make gpu-report   tests, seconds and memory on a GPU in under eleven minutes, from this folder"
 	@echo "make lint         the same without the tests"
 	@echo "make faults       inject faults into whole runs, by seed: make faults SEED=3"
 	@echo "make soak         train for an hour, then a million steps; fails if memory or handles grow"

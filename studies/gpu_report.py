@@ -1,4 +1,4 @@
-"""What a GPU does with this package, in under nine minutes: `make gpu-report`.
+"""What a GPU does with this package, in under eleven minutes: `make gpu-report`.
 
     python studies/gpu_report.py [--trl PYTHON] [--out FOLDER]
 
@@ -40,8 +40,8 @@ HEADS = {"Qwen3-0.6B": 16, "Qwen3-4B": 32}
 VOCABULARY = 151_936
 RANKS = {"all weights": 0, "LoRA": 16}
 TESTS, STEPS = "tests", 2
-LIMITS = {TESTS: 120, "Qwen3-0.6B": 75, "Qwen3-4B": 120}
-"""Seconds of a part; together 510, and the rest is left for starting processes."""
+LIMITS = {TESTS: 120, "Qwen3-0.6B": 110, "Qwen3-4B": 150}
+"""Seconds of a part; together 640: a machine that just started reads its libraries for long."""
 
 
 def shape(name: str, device: str) -> dict[str, Any]:
@@ -101,6 +101,7 @@ def tests(device: str) -> str:
     if device != "cuda":
         return "No GPU: its tests are skipped."
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider"]
+    command.append("--continue-on-collection-errors")  # other tests need other packages
     done = subprocess.run(
         [*command, "tests/trainers"], cwd=ROOT, capture_output=True, text=True, check=False
     )

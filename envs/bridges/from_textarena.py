@@ -169,7 +169,8 @@ def _made(config: TextArenaConfig) -> Any:
     try:
         return textarena.make(name, **config.arguments)
     except Exception as error:  # games load word lists and models of their own
-        raise ConfigError(f"name={config.name!r} cannot be made: {_line(error)}") from None
+        given = f" with arguments={dict(config.arguments)}" if config.arguments else ""
+        raise ConfigError(f"name={config.name!r}{given} cannot be made: {_line(error)}") from None
 
 
 def _line(error: Exception) -> str:

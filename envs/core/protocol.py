@@ -33,6 +33,7 @@ import numpy as np
 from coevo.envs.core.episode import Turn
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.parsing import ANSWER_FORMAT, Parse, Status, parse_move
+from coevo.envs.core.rewards import RESERVED
 from coevo.envs.core.task import Replies, Task
 
 C = TypeVar("C")
@@ -89,7 +90,8 @@ class Pay(NamedTuple):
 
     amounts: Mapping[str, float]
     component: str = "payoff"
-    """Column of the rewards: `payoff` is what the rules pay."""
+    """Column of the rewards: `payoff` is what the rules pay, others are the `components` of the
+    task."""
 
 
 T = TypeVar("T")
@@ -218,6 +220,11 @@ class ProtocolTask(Task[C]):
                 return paid
             reply = None
             if isinstance(found, Pay):
+                if found.component not in (*RESERVED, *self.components):
+                    raise self._wrong(
+                        f"pays {found.component!r}, which is not one of its components: "
+                        f"{', '.join(self.components) or 'it has none'}"
+                    )
                 table = paid.setdefault(found.component, {})
                 for seat, amount in found.amounts.items():
                     self._check(seat)

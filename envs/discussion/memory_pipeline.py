@@ -93,6 +93,7 @@ class MemoryPipeline(ProtocolTask[MemoryPipelineConfig]):
     env_id = "coevo/memory_pipeline-v0"
     config_class = MemoryPipelineConfig
     payoff_range = (0.0, 1.0)
+    components = ("local",)
     seats = (EXTRACTOR, PROFILER, ANSWERER)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:

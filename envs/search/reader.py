@@ -101,6 +101,7 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
     env_id = "coevo/search_reader-v0"
     config_class = SearchReaderConfig
     payoff_range = (0.0, 1.0)
+    components = ("f1", "judge", "unread")
 
     def __init__(self, config: SearchReaderConfig) -> None:
         super().__init__(config)

@@ -48,7 +48,7 @@ def of_kind(kind: str, folder: Path, **given: Path) -> list[str]:
 def undisturbed(command: Command, folder: Path, place: Path) -> Whole:
     """Return the results of a command in a folder."""
     done = run(command, place, both(forked, listing(folder, place / "changes")))
-    assert done.status == 0, done.err
+    assert done.status == 0, done
     return Whole(folder, done, (place / "changes").read_text().splitlines())
 
 

@@ -19,6 +19,7 @@ class Market(ProtocolTask):
 
     seats = ("a", "b")
     payoff_range = (-9.0, 9.0)
+    components = ("talk",)
 
     def protocol(self, rng, options):
         self.prices, self.said = [], []
@@ -157,6 +158,7 @@ def broken(*yielded):
     ("yielded", "error"),
     [
         ("a", r"Broken.protocol yields 'a': expected One\(seat, ...\), All\(seats, ...\) or Pay"),
+        (Pay({"a": 1.0}, "tip"), "pays 'tip', which is not one of its components: talk"),
         (All(()), r"Broken.protocol asks no seat: All\(seats, ...\) needs one or more"),
         (One("c"), "unknown seat 'c'"),
         (Pay({"a": 1.0}), "Broken.protocol pays before its first question"),
