@@ -171,6 +171,11 @@ _add("questions.improve_program", "cooperative",
      SELF_PLAY, random=11 / 15, oracle=1.0,
      source="exact: random, the program that is shown; oracle, the shortest ruler of five marks",
      seats=1)
+_add("questions.reward_formula", "cooperative",
+     "write the formula that an agent is rewarded by; it will do what the formula likes best",
+     SELF_PLAY, random=37 / 96, oracle=1.0,
+     source="exact: the mean over eight formulas, one of which cannot be read; oracle, the best",
+     seats=1)
 _add("words.codenames", "cooperative", "give a clue for three words of a board, find them by it",
      SELF_PLAY, random=-0.1, oracle=1.4352822871572872, bound=3.0,
      source="exact, over all boards: random, even moves; oracle, the best clue for a partner who "

@@ -11,7 +11,6 @@ from coevo.agents.population import MakePolicy
 from coevo.benchmarks.reproductions import claim
 from coevo.benchmarks.reproductions.claims import derl_formulas
 from coevo.benchmarks.reproductions.run import prepared
-from coevo.benchmarks.reproductions.worlds import BANDIT
 from coevo.trainers import loop
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
@@ -126,15 +125,14 @@ def _inner() -> Small:
     given = {
         "optim.lr": 0.1,
         "optim.warmup": 0,
-        "cycle.inner_run.env": BANDIT,
+        "cycle.inner_run.env": derl_formulas.ENV,
         "cycle.inner_run.env_options": derl_formulas.ANSWERS,
         "cycle.inner_run.steps": 3,
         "cycle.inner_run.checkpoint_every": 1,
         "cycle.inner_run.tasks": 8,
         "cycle.inner_run.changes": {**step.changes, **derl_formulas.INNER},
     }
-    writer = dict(claim("derl_formulas").world.options)
-    return Small(algorithm("derl", None, given), BANDIT, options=writer, steps=3)
+    return Small(algorithm("derl", None, given), derl_formulas.ENV, steps=3)
 
 
 SMALL_RUNS: dict[str, Callable[[], Small]] = {

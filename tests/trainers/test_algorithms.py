@@ -92,7 +92,7 @@ def test_records_and_variants_survive_a_file(which):
 def test_usages_name_an_environment_that_has_what_a_record_learns_from(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for record in ALGORITHMS.values():
-        if "FILE" not in record.usage and "INNER" not in record.usage:
+        if "FILE" not in record.usage:
             line = parse(["train", record.name, *shlex.split(record.usage)])
             assert prepare(line).config.algorithm.name == record.name
 

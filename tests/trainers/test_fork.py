@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from coevo.benchmarks.reproductions.claims import derl_formulas
-from coevo.benchmarks.reproductions.worlds import BANDIT
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.algorithms import algorithm
@@ -19,11 +18,11 @@ from coevo.trainers.steps import InnerRun
 TERSE = {"prompt_style": "terse"}
 
 
-def outer(tmp_path, name="run", steps=2, changes=None, formulas=derl_formulas.LIST, **inner):
+def outer(tmp_path, name="run", steps=2, changes=None, formulas=derl_formulas.FORMULAS, **inner):
     given = {
         "optim.lr": 0.1,
         "optim.warmup": 0,
-        "cycle.inner_run.env": BANDIT,
+        "cycle.inner_run.env": derl_formulas.ENV,
         "cycle.inner_run.env_options": derl_formulas.ANSWERS,
         "cycle.inner_run.steps": 4,
         "cycle.inner_run.checkpoint_every": 1,
@@ -34,8 +33,8 @@ def outer(tmp_path, name="run", steps=2, changes=None, formulas=derl_formulas.LI
     given["cycle.inner_run.changes"] = {**step.changes, **derl_formulas.INNER, **(changes or {})}
     made = TrainConfig(
         algorithm=algorithm("derl", None, given),
-        env=BANDIT,
-        env_options={**TERSE, "names": formulas, "payoffs": ((0.0,) * len(formulas),)},
+        env=derl_formulas.ENV,
+        env_options={**TERSE, "formulas": formulas},
         model="table",
         steps=steps,
         checkpoint_every=1,
@@ -56,7 +55,7 @@ def test_every_distinct_formula_has_a_run_whose_validation_is_its_reward(tmp_pat
     assert len(run.archive) == len(written)
     by_text = {text: run.archive[f"formula-{i}"] for i, text in enumerate(written)}
     for episode in episodes:
-        fitness = episode.total("player_0", "fitness")
+        fitness = episode.total("writer_0", "fitness")
         assert fitness == by_text[episode.turns[0].move].stats["fitness"]
         assert (fitness == -1) == (episode.turns[0].move == derl_formulas.BROKEN)
     folders = sorted((run.folder.path / "inner").iterdir())
@@ -133,7 +132,6 @@ KILLS = """
 import os, signal, sys, time
 from pathlib import Path
 
-import coevo.benchmarks.reproductions.worlds
 from coevo.trainers import loop, run_state
 from coevo.trainers.run_folder import RunFolder
 

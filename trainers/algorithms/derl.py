@@ -7,8 +7,9 @@ group-relative update on all formulas of the update follows.
 
 The outer run plays an environment in which formulas are written; what they are for is set by
 `cycle.inner_run.env` and `cycle.inner_run.changes`. There the learners see the formula alone: the
-payoff has weight 0. All inner runs of an update share their seed. Formulas are parsed, never
-evaluated as programs.
+payoff has weight 0. Its terms are the four of the source, g1 to g4, which the environment notes on
+turns; others are set in `changes`. All inner runs of an update share their seed. Formulas are
+parsed, never evaluated as programs.
 
 `released` is what the released code does: every formula is a group of its own, so that its raw
 fitness is its advantage. There formulas that fail are left out and replaced by copies of the first;
@@ -21,8 +22,10 @@ from coevo.trainers import parts as p
 
 CODE = "paper and released code"
 FITNESS = p.AdvantageConfig(reward_weights={"payoff": 0.0})
+PRIMITIVES = {key: {"name": "noted", "key": key} for key in ("g1", "g2", "g3", "g4")}
 INNER = {
     "algorithm.cycle": plain(p.POLICY_GRADIENT),
+    "algorithm.rewards": [{"name": "formula", "expression": "g1", "terms": PRIMITIVES}],
     "algorithm.collect.episodes": 64,
     "algorithm.advantage.reward_weights": {"payoff": 0.0},
 }
@@ -33,10 +36,11 @@ ALGORITHM = p.Algorithm(
     paper="Cheng et al. 2025, DERL, arXiv 2512.13399",
     formula=r"R(F) = \text{validation score after training with } F, \text{ or } -1 \\ "
     r"A = \frac{R - \mean R}{\std R + \epsilon}",
-    status="toy",
+    status="table",
     shows="the writer picks one of eight listed formulas",
     reproductions=("derl_formulas",),
-    usage="--env ENV --set cycle.inner_run.env=INNER",
+    usage="--env coevo/reward_formula-v0 --model table --set "
+    "cycle.inner_run.env=coevo/reward_formula-v0 'cycle.inner_run.env_options={part: answers}'",
     cycle=(
         p.Collect(),
         p.InnerRun(into="algorithm.rewards.formula.expression", changes=INNER),
