@@ -171,7 +171,7 @@ _add("questions.improve_program", "cooperative",
      SELF_PLAY, random=11 / 15, oracle=1.0,
      source="exact: random, the program that is shown; oracle, the shortest ruler of five marks",
      seats=1)
-_add("questions.reward_formula", "cooperative",
+_add("discussion.reward_formula", "cooperative",
      "write the formula that an agent is rewarded by; it will do what the formula likes best",
      SELF_PLAY, random=37 / 96, oracle=1.0,
      source="exact: the mean over eight formulas, one of which cannot be read; oracle, the best",

@@ -16,7 +16,7 @@ from typing import Any
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import first_row
-from coevo.envs.questions.reward_formula import FORMULAS, SOLVER, TERMS
+from coevo.envs.discussion.reward_formula import FORMULAS, SOLVER, TERMS
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.loop import finish
 from coevo.trainers.run import Run

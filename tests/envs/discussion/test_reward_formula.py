@@ -3,7 +3,7 @@
 import pytest
 
 from coevo.envs import make
-from coevo.envs.questions.reward_formula import FORMULAS, SEEN, TERMS, WORTH, worth
+from coevo.envs.discussion.reward_formula import FORMULAS, SEEN, TERMS, WORTH, worth
 from coevo.envs.rewards.formula import Formula, Noted
 
 ID = "coevo/reward_formula-v0"
