@@ -20,14 +20,34 @@ from typing import TypeVar
 T = TypeVar("T")
 PATIENCE = 1.0
 """Seconds between two looks at whether processes live."""
+DEAF = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+"""Signals that a terminal sends to all processes of a command."""
 
 
 @contextlib.contextmanager
 def unsignalled() -> Iterator[None]:
     """Keep Ctrl-C from processes that are started meanwhile: the run decides when to stop."""
     resource_tracker.ensure_running()  # its start would open what is shut here
-    deaf = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
+    with _mask("SIG_BLOCK"):
+        yield
+
+
+@contextlib.contextmanager
+def signalled() -> Iterator[None]:
+    """Let Ctrl-C stop what a process does meanwhile that was started `unsignalled`.
+
+    A signal that came before arrives at the start.
+    """
+    with _mask("SIG_UNBLOCK"):
+        yield
+
+
+@contextlib.contextmanager
+def _mask(how: str) -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(getattr(signal, how), DEAF)
     try:
         yield
     finally:

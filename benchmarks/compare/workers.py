@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from coevo.agents.engines.processes import signalled, unsignalled
 from coevo.benchmarks.compare.runs import PlannedRun, RunResult, carry_out, reason, write_result
 from coevo.trainers.files import StorageError
 from coevo.trainers.remote.cluster import cluster
@@ -61,8 +62,9 @@ def in_processes(
 def _worker(threads: int) -> _Worker:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, threads, os.getpid()), daemon=True)
-    process.start()
+    process = context.Process(target=_serve, args=(theirs, threads), daemon=True)
+    with unsignalled():
+        process.start()
     theirs.close()
     return _Worker(process, ours)
 
@@ -112,7 +114,8 @@ def _dismiss(started: Sequence[_Worker]) -> None:
         worker.process.join()
 
 
-def _serve(pipe: Connection, threads: int, parent: int) -> None:
+def _serve(pipe: Connection, threads: int) -> None:
+    """Carry runs out, until the other end is closed. Signals to stop arrive only within a run."""
     import torch
 
     from coevo.agents.load import no_progress_bars
@@ -120,14 +123,16 @@ def _serve(pipe: Connection, threads: int, parent: int) -> None:
     torch.set_num_threads(threads)
 
     def alive() -> None:
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGINT)  # the result is not wanted any more
+        if pipe.poll():  # it was closed: the result is not wanted any more
+            os.kill(os.getpid(), signal.SIGINT)
 
     with no_progress_bars():
         while True:
             try:
                 root, run = pipe.recv()
-                pipe.send(carry_out(root, run, alive))
+                with signalled():
+                    found = carry_out(root, run, alive)
+                pipe.send(found)
             except (EOFError, BrokenPipeError):
                 return
             except KeyboardInterrupt:

@@ -261,17 +261,14 @@ def _turn(data: dict[str, Any], logs: dict[str, list[Message]]) -> Turn:
 
 
 def write_episodes(path: Path, episodes: Iterable[Episode]) -> None:
-    """Append episodes to a JSON-lines file; raise DataError where it cannot be written.
+    """Append episodes to a JSON-lines file; raise OSError where it cannot be written.
 
     What cannot be seen is written as its JSON escape: no text ends a line, steers a terminal that
     shows the file, or lacks a UTF-8 form, as half a surrogate pair does.
     """
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            for episode in episodes:
-                file.write(episode.to_json() + "\n")
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}") from None
+    with path.open("a", encoding="utf-8") as file:
+        for episode in episodes:
+            file.write(episode.to_json() + "\n")
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:

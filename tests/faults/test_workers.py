@@ -72,6 +72,18 @@ def test_a_worker_that_was_not_forked_dies(whole, rng, tmp_path, fault):
     _retried(command, done, "SIGKILL", whole, tmp_path, fault)
 
 
+@pytest.mark.parametrize("size", [4000, 9000])
+def test_a_disk_refuses_workers_that_were_not_forked(size, whole, tmp_path, fault):
+    """One of them meets the limit while the other one may still be starting, and is stopped."""
+    folder = tmp_path / "results"
+    command = results.of_kind(KIND, folder)
+    done = child.run(command, tmp_path, child.small_files(size))
+    again = disturbed(command, tmp_path / "again")
+    differing = unlike(folder, whole)
+    held = done.status == 2 and done.one_line and again.status == 0 and not differing
+    fault("workers on a disk that refuses", held, (done, differing, again))
+
+
 def test_only_the_command_of_a_comparison_dies(whole, rng, tmp_path, fault):
     folder = tmp_path / "results"
     command = results.of_kind(KIND, folder)

@@ -262,6 +262,19 @@ given = TrainConfig(algorithm=made, model="table", steps=5, **world)
 }
 
 
+INNER = """
+from coevo.benchmarks.reproductions import claim
+from coevo.benchmarks.reproductions.claims import derl_formulas as it
+from coevo.benchmarks.reproductions.worlds import BANDIT
+maker = lambda: None
+step = next(s for s in algorithm("derl").cycle if s.name == "inner_run")
+small = {"env": BANDIT, "env_options": it.ANSWERS, "steps": 3, "checkpoint_every": 1, "tasks": 8}
+small = {f"cycle.inner_run.{k}": v for k, v in small.items()}
+small["cycle.inner_run.changes"] = {**step.changes, **it.INNER}
+made = algorithm("derl", None, {"optim.lr": 0.1, "optim.warmup": 0, **small})
+world = {"prompt_style": "terse", **dict(claim("derl_formulas").world.options)}
+given = TrainConfig(algorithm=made, env=BANDIT, env_options=world, model="table", steps=2)
+"""
 EVOLVED = {"collect.episodes": 16, "optim.epochs": 2, "optim.lr": 1.0}
 CASES |= {
     "correct": arm("corrections", "corrected", "Correct", **{"collect.episodes": 8}),
@@ -276,6 +289,32 @@ CASES |= {
         "QuestionJudge",
         **{"collect.episodes": 32, "cycle.question_judge.of.least": 8},
     ),
+    "breed_generation": (
+        """
+maker = lambda: None
+small = {"collect.episodes": 32, "cycle.select_genomes.by.keep": 2, "population": "separate"}
+made = algorithm("deep_ga", None, small)
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="table", steps=4, **world)
+""",
+        {"module": STEPS, "owner": "BreedGeneration", "method": "_start"},
+        (2, 4),  # one of two learners has its children
+    ),
+    "explore": (
+        """
+maker = lambda: None
+small = {"cycle.fit_values.steps": 2, "cycle.fit_values.batch": 8, "magnet.every": 2}
+small |= {"collect.episodes": 8, "schedules": {"cycle.explore.epsilon": {"to": 0.2, "over": 2}}}
+small["schedules"]["cycle.explore.epsilon"]["name"] = "linear"
+made = algorithm("iql", None, small)
+world = {"env": "coevo/kuhn_poker-v0", "env_options": {"prompt_style": "terse"}}
+given = TrainConfig(algorithm=made, model="net:hidden=8", steps=4, **world)
+""",
+        {"module": STEPS, "owner": "Explore", "method": "__call__"},
+        (2, 3),  # the agents that play move at random, less often than before
+    ),
+    "inner_run": (INNER, {"module": STEPS, "owner": "InnerRun", "method": "_judged"}, (1, 3)),
+    "inner_run_learns": (INNER, LEARNT, (2, 5)),  # within one of the inner runs
     "measure_diversity": (
         """
 from coevo.trainers.steps import POLICY_GRADIENT, MeasureDiversity

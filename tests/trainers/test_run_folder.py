@@ -72,6 +72,14 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("name", ["metrics", "episodes"])
+def test_a_disk_that_refuses_a_log_is_said_to(config, folder, name):
+    made = folder(config())
+    getattr(made, name).mkdir()  # as good as a disk that is full
+    with pytest.raises(StorageError, match=rf"cannot write .*{name}\.jsonl"):
+        made.log(1, {"x": 1.0}, [spoken()])
+
+
 def full(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from coevo.benchmarks.compare import comparison
+from coevo.benchmarks.compare import comparison, workers
 from coevo.benchmarks.compare import runs as module
 from coevo.benchmarks.compare.manifest import write
 from coevo.benchmarks.compare.runs import PlannedRun, carry_out, result, results, runs
@@ -162,6 +162,18 @@ def test_a_worker_that_is_killed_costs_one_run(tmp_path, tiny):
     assert "SIGKILL" in ended[todo[0]].reason
     assert ended[todo[1]].status == "done"
     assert result(tmp_path, todo[0]) == ended[todo[0]]
+
+
+@pytest.mark.usefixtures("usual_signals")
+def test_a_worker_that_is_stopped_while_it_starts_says_nothing(tmp_path, tiny, capfd):
+    write(tmp_path, tiny(), lambda: {KUHN: METRICS[KUHN]})
+    (run, *_) = runs(tiny())
+    worker = workers._worker(1)
+    workers._next(worker, tmp_path, iter([run]))
+    workers._dismiss([worker])
+    assert worker.process.exitcode == 0
+    assert capfd.readouterr().err == ""
+    assert result(tmp_path, run) is None
 
 
 @pytest.mark.usefixtures("usual_signals")
