@@ -54,7 +54,8 @@ class BaseModel:
                 data = json.loads(foreign.read_text(encoding="utf-8"))
                 return cls(str(data["base_model_name_or_path"]))
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            raise DataError(f"{folder} does not say what it rests on: {error!r}") from None
+            said = " ".join(str(error).split())[:80]
+            raise DataError(f"{folder} does not say what it rests on: {said}") from None
         return None
 
     def check(self, now: BaseModel, user: Path) -> None:

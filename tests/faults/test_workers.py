@@ -111,7 +111,7 @@ def test_a_ray_task_dies(whole, rng, tmp_path, fault):
     folder = tmp_path / "results"
     command = [*results.of_kind(KIND, folder), "--on", "ray"]
     begun = child.Child(command, tmp_path)
-    _until(lambda: list(folder.glob("runs/*/*/*/config.yaml")), 200)
+    _until(lambda: list(folder.glob("runs/*/*/*/config.yaml")))
     tasks = [pid for pid in _session(begun.pid) if "ray::" in _command_line(pid)]
     busy = [pid for pid in tasks if "_ray_run" in _command_line(pid)]
     os.kill(int(rng.choice(busy or tasks)), signal.SIGKILL)
@@ -122,7 +122,7 @@ def test_a_ray_task_dies(whole, rng, tmp_path, fault):
     fault("dying Ray task", held, (done, differing, again))
 
 
-def _until(there, seconds: float = 100.0) -> None:
+def _until(there, seconds: float = 900.0) -> None:
     end = time.monotonic() + seconds
     while not there():
         assert time.monotonic() < end
