@@ -16,7 +16,7 @@ from coevo.benchmarks.statistics.bootstrap import Interval
 from coevo.benchmarks.tournament.exploiter import ExploiterPlan, Report, exploit
 from coevo.benchmarks.tournament.plan import Plan
 from coevo.benchmarks.tournament.sentences import signed
-from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.envs.core.errors import CoevoError, ConfigError, DataError
 
 STAND_IN = ("coevo/kuhn_poker-v0", {"prompt_style": "terse"})
 """Where the exploiter is calibrated if the tournament's own game is too large for exact values."""
@@ -109,6 +109,8 @@ def _attempt(
             folder,
             _about(f"exploiter of {name}", report),
         )
+    except DataError:  # a damaged file: the same command goes on once it is gone
+        raise
     except Exception as error:
         reason = " ".join(str(error).split())
         return {"score": None, "why": reason if isinstance(error, CoevoError) else repr(error)}

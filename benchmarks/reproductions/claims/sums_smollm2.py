@@ -66,7 +66,7 @@ CLAIM = Claim(
         after `dr_mas` paid its debaters for right answers, and not after they were paid for form
         alone.""",
     source="Feng et al. 2026, Dr. MAS, arXiv 2602.08847 (mathematics); bounds are ours",
-    minutes=130.0,
+    minutes=115.0,
     on="model",
     setting=f"""`coevo/debate-v0` with one round, terse prompts, three debaters that share
         SmolLM2-135M; sums of three levels (one digit plus and minus one, two digits plus one).
