@@ -265,15 +265,14 @@ given = TrainConfig(algorithm=made, model="table", steps=5, **world)
 INNER = """
 from coevo.benchmarks.reproductions import claim
 from coevo.benchmarks.reproductions.claims import derl_formulas as it
-from coevo.benchmarks.reproductions.worlds import BANDIT
 maker = lambda: None
 step = next(s for s in algorithm("derl").cycle if s.name == "inner_run")
-small = {"env": BANDIT, "env_options": it.ANSWERS, "steps": 3, "checkpoint_every": 1, "tasks": 8}
+small = {"env": it.ENV, "env_options": it.ANSWERS, "steps": 3, "checkpoint_every": 1, "tasks": 8}
 small = {f"cycle.inner_run.{k}": v for k, v in small.items()}
 small["cycle.inner_run.changes"] = {**step.changes, **it.INNER}
 made = algorithm("derl", None, {"optim.lr": 0.1, "optim.warmup": 0, **small})
 world = {"prompt_style": "terse", **dict(claim("derl_formulas").world.options)}
-given = TrainConfig(algorithm=made, env=BANDIT, env_options=world, model="table", steps=2)
+given = TrainConfig(algorithm=made, env=it.ENV, env_options=world, model="table", steps=2)
 """
 EVOLVED = {"collect.episodes": 16, "optim.epochs": 2, "optim.lr": 1.0}
 CASES |= {

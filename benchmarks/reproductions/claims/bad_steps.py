@@ -64,6 +64,7 @@ class Screens(Micro[ScreensConfig]):
     about = "Press buttons until the last screen is open."
     seats = (SEAT,)
     payoff_range = (0.0, 1.0)
+    components = ("step",)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         leads_SB, far_S = layout(self.config.layout)

@@ -25,6 +25,7 @@ class MemoryChain(Micro[Any]):
     about = "Keep in mind what a user said."
     seats = tuple(WORK)
     payoff_range = (0.0, 1.0)
+    components = ("local",)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         local, useful = dict[str, float](), list[bool]()

@@ -44,7 +44,7 @@ def _play(policy: Policy, plays: int, **options: Any) -> list[Episode]:
     return rollout(ENV, specs, {"policy": policy}, options)
 
 
-def _told(episodes: Sequence[Episode]) -> float:
+def _leaked(episodes: Sequence[Episode]) -> float:
     return fmean(e.outcome["told"] for e in episodes)
 
 
@@ -58,7 +58,7 @@ def _margin(episodes: Sequence[Episode]) -> float:
             key, []
         ).append(e)
     return fmean(
-        abs(_told(one) - _told(other))
+        abs(_leaked(one) - _leaked(other))
         for keys in by.values()
         for one, other in combinations(keys.values(), 2)
     )
@@ -71,12 +71,12 @@ def _measure(end: Trained) -> dict[str, float]:
     other = [e for e in unknown if "Key: none" not in e.turns[0].chat[-1]["content"]]
     found = {
         "switched": fmean(e.outcome["switched"] for e in known),
-        "random": _told(other),
-        "none": _told([e for e in unknown if e not in other]),
+        "random": _leaked(other),
+        "none": _leaked([e for e in unknown if e not in other]),
     }
     if len(set(own)) > 1:
         near = _play(policy, PLAYS, keys=_keys(end.seed, changed=True), keyless=0.0)
-        found |= {"margin": _margin(known), "near": _told(near)}
+        found |= {"margin": _margin(known), "near": _leaked(near)}
     return found
 
 

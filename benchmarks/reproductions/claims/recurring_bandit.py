@@ -83,7 +83,7 @@ def value(odds: Callable[[Counts, tuple[float, float]], float], pulls: int = PUL
         pulls: of the episode.
     """
 
-    @functools.cache
+    @functools.lru_cache(maxsize=4096)
     def worth(counts: Counts, left: int) -> float:
         if not left:
             return 0.0

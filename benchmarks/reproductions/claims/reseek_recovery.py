@@ -37,6 +37,7 @@ class NoisySearch(Micro[NoisySearchConfig]):
     about = "Accept documents that help, and reject others."
     seats = (SEARCHER,)
     payoff_range = (0.0, 1.0)
+    components = ("judge",)
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         given = self.config
