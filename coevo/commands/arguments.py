@@ -284,7 +284,8 @@ class Evaluate(Command):
     """More players, other payoffs or other partners, step by step; --env picks the game."""
     probe: Annotated[str | None, Shown("memory|model|tool|workflow|minority")] = None
     """What becomes of the agent's conduct when one thing is against it: a memory in which success
-    speaks against the rules, reworded requests, an adversary in a seat of its team."""
+    speaks against the rules, reworded requests, a program that asks for too much, something unsafe
+    asked of a team that it built, an adversary in a seat of its team."""
     generations: Annotated[str | None, Shown("RUN")] = None
     """All checkpoints of a run instead of an agent: is a later one better?"""
     opponent: Annotated[

@@ -236,6 +236,10 @@ def test_a_damaged_adapter_is_one_clear_line(team):
     (place / "base.json").write_text("[]")
     with pytest.raises(DataError, match="does not say what it rests on"):
         load_agent(str(place), device="cpu")
+    (place / "base.json").write_bytes(b"\xff" * 5000)
+    with pytest.raises(DataError, match="rests on") as refused:
+        load_agent(str(place), device="cpu")
+    assert "xffxff" not in str(refused.value).replace("\\", "")
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def _teams(seed: int) -> dict[str, float]:
 CLAIM = Claim(
     property="""A single seat that has imitated right episodes of a team in tags, and then learns
         by GRPO, answers more questions than with more of the imitation, about as many as a team
-        that never errs, in half as many calls, and puts hardly a segment in a wrong place.""",
+        that never errs, and puts hardly a segment in a wrong place.""",
     source="""Li et al. 2025, Chain-of-Agents, arXiv 2508.13167 (distillation of teams, then
         reinforcement); references: a team that never errs is right, and a seat that searches once
         for each fact calls 1.5 times and once more to answer; the world and the bounds are
