@@ -7,7 +7,8 @@ layers and the output layer alone move; afterwards it is GRPO.
 How many updates: `schedules`, here 20. The released code applies no norm to the states; the variant
 `normed` does. The learner takes one step per update, so that the ratio is 1 under either policy. Of
 a small model that shares no embeddings pi_l is near to noise. Left out: the entropy of every
-layer's policy in the log.
+layer's policy in the log. That a few updates on an inner layer help is not reproduced with the
+starter model (claim `inner_layer_sums`).
 """
 
 from coevo.trainers import parts as p
@@ -22,6 +23,8 @@ ALGORITHM = p.Algorithm(
     formula=r"\pi_l = \softmax(E h_l), \quad L = L_{\text{GRPO}}(\pi_l) \text{ for } n \text{ "
     r"updates, then } L_{\text{GRPO}}(\pi)",
     status="composed",
+    shows="negative: on sums a small model gains nothing from an inner layer, once seeds are fresh",
+    reproductions=("inner_layer_sums",),
     cycle=(
         p.Collect(),
         p.BuildBatch(),
