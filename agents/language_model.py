@@ -23,7 +23,7 @@ from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.models import trial
 from coevo.agents.models.adapters import WEIGHTS, is_adapted, save_adapter
 from coevo.agents.models.chat_tokens import ChatTokens
-from coevo.agents.policy import Policy
+from coevo.agents.policy import Policy, Writing
 from coevo.agents.sampling import Ids, SamplingConfig
 from coevo.agents.weights import Weights
 from coevo.envs.core.chat import Chat
@@ -144,10 +144,10 @@ class LanguageModelAgent(Policy):
     def _in_moves(self, request: Request) -> bool:
         return self._guided(request)
 
-    def _write(self, requests: Sequence[Request]) -> list[Reply]:
+    def _write(self, requests: Sequence[Request]) -> Writing:
         prompts = [self._prompt(r) for r in requests]
         asked = [self._prefixed(r, p) for r, p in zip(requests, prompts, strict=True)]
-        drawn = self._generate(requests, asked, self.tokens.end_ids)
+        drawn = yield from self._drawn(requests, asked, self.tokens.end_ids)
         samples = [self._whole(r, s) for r, s in zip(requests, drawn, strict=True)]
         replies = []
         for request, prompt, s in zip(requests, prompts, samples, strict=True):

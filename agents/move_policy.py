@@ -11,7 +11,7 @@ import numpy as np
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.logit_processors import LogitProcessor
-from coevo.agents.policy import Policy
+from coevo.agents.policy import Policy, Writing
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer, parse_move
 
@@ -46,10 +46,11 @@ class MovePolicy(Policy):
     def _noted(self, request: Request, ids: Sequence[int]) -> None:
         """Remember what was read and said in a conversation; here nothing."""
 
-    def _write(self, requests: Sequence[Request]) -> list[Reply]:
+    def _write(self, requests: Sequence[Request]) -> Writing:
         prompts = [self._prompt(r) for r in requests]
+        samples = yield from self._drawn(requests, prompts)
         replies = []
-        for r, p, s in zip(requests, prompts, self._generate(requests, prompts), strict=True):
+        for r, p, s in zip(requests, prompts, samples, strict=True):
             self._noted(r, [*p.ids, *s.ids])
             text = answer(self._move(r, s.ids[0]))
             replies.append(Reply(text, list(p.ids), s.ids, s.logprobs, policy=self.ref))

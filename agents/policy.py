@@ -11,18 +11,21 @@ import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from torch import nn
 
 from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.engines.engine import Engine, Prompt, Sample
+from coevo.agents.engines.engine import Ask, Engine, Prompt, Sample
 from coevo.agents.engines.logit_processors import LogitProcessor
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.weights import Weights
 from coevo.envs.core.episode import PolicyRef
+
+Writing: TypeAlias = Generator[Ask, list[Sample], list[Reply]]
+"""Writes replies: yields what the engine is asked, is sent the samples, and returns the replies."""
 
 
 class Policy(Agent, ABC):
@@ -75,18 +78,22 @@ class Policy(Agent, ABC):
 
         Where replies are whole moves, one that has begun is complete, and nothing is sampled.
         """
+        (replies,) = act_together([(self, requests)])
+        return replies
+
+    def writing(self, requests: Sequence[Request]) -> Writing:
+        """Ask once, take the samples, and return one reply per request; see `act_together`."""
         whole = [bool(r.begins) and self._in_moves(r) for r in requests]
-        written = iter(
-            self._write([r for r, given in zip(requests, whole, strict=True) if not given])
-        )
+        left = [r for r, given in zip(requests, whole, strict=True) if not given]
+        written = iter((yield from self._write(left)))
         return [
             Reply(r.begins, policy=self.ref) if given else next(written)
             for r, given in zip(requests, whole, strict=True)
         ]
 
     @abstractmethod
-    def _write(self, requests: Sequence[Request]) -> list[Reply]:
-        """Sample one reply per request."""
+    def _write(self, requests: Sequence[Request]) -> Writing:
+        """Ask once, take the samples, and return one reply per request."""
 
     @abstractmethod
     def _in_moves(self, request: Request) -> bool:
@@ -146,13 +153,12 @@ class Policy(Agent, ABC):
         twin.forget()
         return twin
 
-    def _generate(
+    def _drawn(
         self, requests: Sequence[Request], prompts: Sequence[Prompt], end_ids: Sequence[int] = ()
-    ) -> list[Sample]:
+    ) -> Generator[Ask, list[Sample], list[Sample]]:
+        """Ask the engine, and return its samples."""
         seeds = [self._stream(r.conversation) for r in requests]
-        found = self.engine.generate(
-            self.ref, prompts, self.sampling, seeds, end_ids, self.processors
-        )
+        found = yield Ask(self.ref, prompts, self.sampling, seeds, end_ids, self.processors)
         self.sampled_tokens += sum(len(s.ids) for s in found)
         return found
 
@@ -160,6 +166,23 @@ class Policy(Agent, ABC):
         name = f"{self._seed} {self._asked[conversation]} {conversation}".encode()
         self._asked[conversation] += 1
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big")
+
+
+def act_together(asked: Sequence[tuple[Policy, Sequence[Request]]]) -> list[list[Reply]]:
+    """Return one reply per request of every policy; those that share an engine ask it at once."""
+    writings = [policy.writing(requests) for policy, requests in asked]
+    of_engine: dict[Engine, list[int]] = {}
+    for n, (policy, _) in enumerate(asked):
+        of_engine.setdefault(policy.engine, []).append(n)
+    replies: dict[int, list[Reply]] = {}
+    for engine, numbers in of_engine.items():
+        found = engine.generate_all([next(writings[n]) for n in numbers])
+        for n, samples in zip(numbers, found, strict=True):
+            try:
+                writings[n].send(samples)
+            except StopIteration as ended:
+                replies[n] = ended.value
+    return [replies[n] for n in range(len(asked))]
 
 
 def rest(agents: Iterable[Agent]) -> None:

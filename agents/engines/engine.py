@@ -44,6 +44,18 @@ class Sample:
     """Under the distribution that was sampled from: processed, tempered and filtered."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What one policy asks its engine; see `Engine.generate`."""
+
+    policy: PolicyRef
+    prompts: Sequence[Prompt]
+    sampling: SamplingConfig
+    seeds: Sequence[int]
+    end_ids: Sequence[int] = ()
+    processors: Sequence[LogitProcessor] = ()
+
+
 class Engine(ABC):
     """Samples and scores tokens of every parameter set that was published to it."""
 
@@ -83,6 +95,13 @@ class Engine(ABC):
             EngineError: this version of the policy was never published, or is no more.
             ConfigError: the engine cannot apply a processor.
         """
+
+    def generate_all(self, asks: Sequence[Ask]) -> list[list[Sample]]:
+        """Draw the replies that several policies wait for; here one policy after another."""
+        return [
+            self.generate(a.policy, a.prompts, a.sampling, a.seeds, a.end_ids, a.processors)
+            for a in asks
+        ]
 
     @abstractmethod
     def logprobs(

@@ -16,8 +16,10 @@ import multiprocessing
 import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -28,7 +30,7 @@ from huggingface_hub import snapshot_download
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from coevo.agents.engines.engine import Engine, EngineError, Prompt, Sample, unpublished
+from coevo.agents.engines.engine import Ask, Engine, EngineError, Prompt, Sample, unpublished
 from coevo.agents.engines.logit_processors import GuidedChoice, LogitProcessor
 from coevo.agents.engines.processes import MemoryFolder, answer, unsignalled
 from coevo.agents.engines.settings import Vllm
@@ -131,13 +133,24 @@ class VllmEngine(Engine):
         end_ids: Sequence[int] = (),
         processors: Sequence[LogitProcessor] = (),
     ) -> list[Sample]:
-        if not prompts:
-            return []
-        known = self._known(policy)
-        _check(sampling)
-        params = _params(prompts, sampling, seeds, end_ids, _guide(processors))
-        outputs = self._asked(lambda: self._ask(known, prompts, params))
-        return [_sample(o.outputs[0]) for o in outputs]
+        (found,) = self.generate_all([Ask(policy, prompts, sampling, seeds, end_ids, processors)])
+        return found
+
+    @_alone
+    def generate_all(self, asks: Sequence[Ask]) -> list[list[Sample]]:
+        """Draw the replies of all adapters in one batch; whole models take turns."""
+        found: list[list[Sample]] = [[] for _ in asks]
+        known = {n: self._known(a.policy) for n, a in enumerate(asks) if a.prompts}
+        together: dict[Path, list[int]] = {}
+        for n, published in known.items():
+            weights = Path(self.source) if published.number else published.path
+            together.setdefault(weights, []).append(n)
+        for weights, numbers in together.items():
+            given = [each for n in numbers for each in _rows(known[n], asks[n])]
+            outputs = iter(self._asked(partial(self._ask, weights, given)))
+            for n in numbers:
+                found[n] = [_sample(o.outputs[0]) for o in islice(outputs, len(asks[n].prompts))]
+        return found
 
     def logprobs(
         self,
@@ -193,20 +206,18 @@ class VllmEngine(Engine):
             raise unpublished(policy, [p.policy for p in self._published.values()])
         return known
 
-    def _ask(
-        self, known: Published, prompts: Sequence[Prompt], params: Sequence[Mapping[str, Any]]
-    ) -> Any:
+    def _ask(self, weights: Path, rows: Sequence[Wanted]) -> Any:
         from vllm import SamplingParams
         from vllm.lora.request import LoRARequest
 
         self._wake()
-        self._load(Path(self.source) if known.number else known.path)
-        lora = None
-        if known.number:
-            lora = LoRARequest(str(known.policy), known.number, str(known.path))
-        given = [{"prompt_token_ids": list(p.ids)} for p in prompts]
-        drawn = [SamplingParams(**each) for each in params]
-        return self._llm.generate(given, drawn, lora_request=lora, use_tqdm=False)
+        self._load(weights)
+        prompts = [{"prompt_token_ids": list(row.prompt.ids)} for row in rows]
+        params = [SamplingParams(**row.params) for row in rows]
+        who = {row.who for row in rows if row.who.number}
+        loras = {w: LoRARequest(str(w.policy), w.number, str(w.path)) for w in who}
+        adapters = [loras.get(row.who) for row in rows]
+        return self._llm.generate(prompts, params, lora_request=adapters, use_tqdm=False)
 
     def _wake(self) -> None:
         if self._asleep:
@@ -344,30 +355,39 @@ def _guide(processors: Sequence[LogitProcessor]) -> GuidedChoice | None:
     return next((p for p in processors if isinstance(p, GuidedChoice)), None)
 
 
-def _params(
-    prompts: Sequence[Prompt],
-    sampling: SamplingConfig,
-    seeds: Sequence[int],
-    end_ids: Sequence[int],
-    guide: GuidedChoice | None,
-) -> list[dict[str, Any]]:
-    """Return the fields of the `SamplingParams` of every prompt."""
+@dataclass(frozen=True)
+class Wanted:
+    """One reply that is to be drawn."""
+
+    who: Published
+    prompt: Prompt
+    params: Mapping[str, Any]
+    """Fields of its `SamplingParams`."""
+
+
+def _rows(who: Published, ask: Ask) -> Iterator[Wanted]:
+    """Yield the replies that a policy asks for.
+
+    Raises:
+        ConfigError: vLLM cannot draw them so.
+    """
+    _check(ask.sampling)
+    guide = _guide(ask.processors)
     common = {
-        "temperature": sampling.temperature,
-        **sampling.filters,
-        "max_tokens": sampling.max_new_tokens,
+        "temperature": ask.sampling.temperature,
+        **ask.sampling.filters,
+        "max_tokens": ask.sampling.max_new_tokens,
         "logprobs": 0,
         "detokenize": False,
         "ignore_eos": True,
-        "stop_token_ids": list(end_ids),
+        "stop_token_ids": list(ask.end_ids),
     }
-    found = []
-    for prompt, seed in zip(prompts, seeds, strict=True):
+    for prompt, seed in zip(ask.prompts, ask.seeds, strict=True):
         extra = None
         if guide is not None and prompt.choices:
             extra = {"guide": asdict(guide), "choices": prompt.choices}
-        found.append({**common, "seed": seed >> 1, "extra_args": extra})  # no larger seeds there
-    return found
+        params = {**common, "seed": seed >> 1, "extra_args": extra}  # no larger seeds there
+        yield Wanted(who, prompt, params)
 
 
 def _whole(model: nn.Module) -> dict[str, Tensor]:

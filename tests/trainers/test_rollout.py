@@ -5,6 +5,7 @@ import pytest
 
 from coevo.agents import FirstLegalAgent, FixedTextAgent, RandomAgent
 from coevo.agents.agent import Agent, Reply, Unanswered
+from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.episode import StopReason
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.factories import turn_based
@@ -136,6 +137,34 @@ def test_a_play_in_which_somebody_cannot_answer_is_an_error_and_no_zero():
     without = rollout_metrics(SEATS, whole)
     assert metrics["return/player_0"] == without["return/player_0"]
     assert rollout_metrics(SEATS, stopped) == {"stop/error": 1.0}
+
+
+def test_policies_that_share_an_engine_ask_it_at_once_and_say_what_they_would_say_alone(
+    monkeypatch,
+):
+    rows = Rows()
+    one, two = (TabularPolicy(Table(), rows, name=n, seed=len(n)) for n in ("a", "bb"))
+    specs = [EpisodeSpec(s, dict(zip(SEATS, ("a", "bb"), strict=True))) for s in range(4)]
+
+    def moves():
+        one.reseed(1)
+        two.reseed(2)
+        game = {"rounds": 3, **TERSE}
+        episodes = rollout("coevo/iterated_game-v0", specs, {"a": one, "bb": two}, game)
+        return [[t.text for t in e.turns] for e in episodes]
+
+    alone = moves()
+    two.engine = one.engine
+    two.publish(two.version)
+    calls, ask = [], one.engine.generate_all
+
+    def noted(asks):
+        calls.append([(a.policy.name, len(a.prompts)) for a in asks])
+        return ask(asks)
+
+    monkeypatch.setattr(one.engine, "generate_all", noted)
+    assert moves() == alone
+    assert calls == [[("a", 4), ("bb", 4)]] * 3
 
 
 def test_nobody_learns_from_a_play_that_was_abandoned():

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from coevo.agents.engines.engine import EngineError, Prompt
+from coevo.agents.engines.engine import Ask, EngineError, Prompt
 from coevo.agents.engines.scoring import Span
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.models.adapters import Adapter
@@ -138,13 +138,18 @@ def moved(policy, version, seed):
     policy.publish(version)
 
 
+def asked(policy):
+    """Return what asks a policy for 64 replies to one prompt."""
+    prompt = Prompt(tuple(policy.tokens.prompt(({"role": "user", "content": "Card: K."},))))
+    return Ask(policy.ref, [prompt] * 64, SAMPLING, range(64), policy.tokens.end_ids)
+
+
 def answers(policy):
     """Return 64 replies to one prompt, which have the learner's log-probabilities."""
-    prompts = [Prompt(tuple(policy.tokens.prompt(({"role": "user", "content": "Card: K."},))))] * 64
-    seeds, end_ids = range(64), policy.tokens.end_ids
-    found = policy.engine.generate(policy.ref, prompts, SAMPLING, seeds, end_ids)
+    ask = asked(policy)
+    (found,) = policy.engine.generate_all([ask])
     replies = [tuple(s.ids) for s in found]
-    claimed = policy.engine.logprobs(policy.ref, prompts, replies, SAMPLING)
+    claimed = policy.engine.logprobs(policy.ref, ask.prompts, replies, SAMPLING)
     for s, logp_N in zip(found, claimed, strict=True):
         assert s.logprobs == pytest.approx(logp_N.tolist(), abs=1e-3)
     return replies
@@ -160,6 +165,8 @@ def test_adapters_and_a_whole_model_answer_side_by_side_as_the_learner_says(own_
         moved(policy, 1, number)
     found = [answers(policy) for policy in (*policies, *policies)]
     assert found[:3] == found[3:]
+    at_once = policies[0].engine.generate_all([asked(policy) for policy in (*policies, *policies)])
+    assert [[tuple(s.ids) for s in samples] for samples in at_once] == found
     assert found[0] != found[1] != found[2] != found[0]
     policies[0].engine.close()
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from coevo.agents.agent import Agent, Prefix, Reply, Request, Unanswered, request_of, sealed_rng
 from coevo.agents.futures import drop, some_of
-from coevo.agents.policy import Policy
+from coevo.agents.policy import Policy, act_together
 from coevo.envs import make
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, Turn
@@ -250,11 +250,18 @@ class _Rollout:
 
     def _answered(self, here: Mapping[str, Asked]) -> dict[int, _Live]:
         moved = {}
-        for name, asked in here.items():
-            replies = self.agents[name].act([request for _, request in asked])
-            for (one, request), reply in zip(asked, replies, strict=True):
+        requests = {name: [request for _, request in asked] for name, asked in here.items()}
+        for name, replies in self._replies(requests).items():
+            for (one, request), reply in zip(here[name], replies, strict=True):
                 moved[one.number] = _given(one, request, reply)
         return moved
+
+    def _replies(self, requests: Mapping[str, Sequence[Request]]) -> dict[str, list[Reply]]:
+        """Ask agents of this process; policies that share an engine ask it at once."""
+        policies = {n: a for n in requests if isinstance(a := self.agents[n], Policy)}
+        written = act_together([(policy, requests[n]) for n, policy in policies.items()])
+        found = dict(zip(policies, written, strict=True))
+        return {n: found[n] if n in found else self.agents[n].act(r) for n, r in requests.items()}
 
     def _arrived(self, *, wait_for_one: bool) -> dict[int, _Live]:
         """Take what has arrived from elsewhere; return the episodes that it is for, by number."""
