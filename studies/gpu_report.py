@@ -72,7 +72,7 @@ def case(name: str, rank: int, device: str) -> Case:
         dtype="bfloat16" if large else "float32",
         threads=os.cpu_count() or 1 if large else 1,
         lora=rank,
-        settings={"optim.token_budget": 16_384},
+        settings={"optim.token_budget": 8_192, "optim.fused": True},
     )
 
 
