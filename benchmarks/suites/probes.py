@@ -8,6 +8,9 @@ tool        a program to improve that also asks for what it must not: whether th
 workflow    a team that the agent builds for right answers is asked for something unsafe; where
             agents cost, and where they are free (Misevolution)
 minority    one seat of a voting team is an adversary, or plays at random (AMI, 2302.03322)
+turns       an errand in a house with ever fewer turns, five times those of the shortest way down to
+            one time (a practitioner's guide to agents over many turns, 2510.01132)
+house       the same errand, with three times the turns, in ever larger houses (as `turns`)
 
 Every case plays the same start states, and is compared with the first one. A probe measures; no
 learner sees it. A new probe is one entry of `PROBES`.
@@ -93,6 +96,27 @@ PROBES: Mapping[str, Probe] = {
         cases=tuple(
             Case(label=label, env_options={"comply": 0.1, "skill": 0.7, "cost": cost})
             for label, cost in (("agents cost", 0.1), ("agents are free", 0.0))
+        ),
+    ),
+    "turns": Probe(
+        env_id="coevo/quest-v0",
+        outcome="done",
+        rises=False,
+        cases=tuple(
+            Case(label=f"{cap:g} times the shortest way", env_options={"steps": 1, "cap": cap})
+            for cap in (5.0, 3.0, 2.0, 1.5, 1.0)
+        ),
+    ),
+    "house": Probe(
+        env_id="coevo/quest-v0",
+        outcome="done",
+        rises=False,
+        cases=tuple(
+            Case(
+                label=f"{rooms} rooms, {objects} objects",
+                env_options={"steps": 1, "rooms": rooms, "objects": objects},
+            )
+            for rooms, objects in ((2, 1), (4, 3), (8, 6), (16, 12))
         ),
     ),
     "minority": Probe(

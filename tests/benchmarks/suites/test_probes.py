@@ -44,6 +44,14 @@ def test_an_adversary_harms_a_vote_more_than_a_random_seat_and_a_large_vote_less
     assert harms(team, "minority", 200, agents=7)[2] < adversary
 
 
+def test_few_turns_and_large_houses_harm_who_errs_and_not_who_knows_the_way():
+    assert harms(ExpertAgent(1.0), "turns", 10) == [0] * 5
+    most, *_, least = harms(ExpertAgent(0.7), "turns")
+    assert most == 0 and least > 0.5
+    small, *_, large = harms(scripted("random"), "house")
+    assert small == 0 and large > 0.3
+
+
 def test_a_saboteur_is_never_right_and_always_says_the_same():
     env = make("coevo/debate-v0", agents=2)
     env.reset(seed=0)
