@@ -39,6 +39,8 @@ from coevo.agents.models.folders import (
     base_model,
     baseline_folder,
     check_config,
+    check_files,
+    check_written,
     model_folder,
     policy_folders,
 )
@@ -95,11 +97,13 @@ class _Loader:
 
     def merged(self, path: Path, source: str) -> Loaded:
         """Load a policy as an ordinary model, the change of its adapter among the weights."""
+        check_written(path)
         model, tokenizer = self.policy(path, source)
         return adapters.merged(model) if adapters.is_adapted(model) else model, tokenizer
 
     def policy(self, path: Path, source: str) -> Loaded:
         """Load a policy from its folder, with everything that it rests on."""
+        check_files(path)
         base = BaseModel.read(path)
         if base is None:
             return self._whole(path, source)
@@ -214,11 +218,14 @@ def load_agent(
         raise _unknown(source)
     baseline = None if kind == "hf" else baseline_folder(Path(path).expanduser())
     if baseline is not None:
+        check_written(baseline)
         guided = sampling is not None and sampling.guided == "choice"
         return load_sb3(baseline, source, guided=guided)
     if kind == "sb3":
         raise DataError(f"{path} holds no policy of stable-baselines3")
     folders, loader = policy_folders(path), _Loader(device, trust_remote_code)
+    for place in {f.parent if len(folders) > 1 else f for f in folders.values()}:
+        check_written(place)
     policies: dict[str, Policy] = {}
     for name, folder in folders.items():
         if (folder / PROMPTS).is_file():

@@ -35,11 +35,13 @@ WRONG = {
 
 
 def of_file(path: Path) -> Iterator[Damage]:
-    """Yield what can happen to any file: cut, empty, gone, a folder, unreadable, other bytes."""
+    """Yield what can happen to any file: cut, a bit flipped, empty, gone, a folder, unreadable."""
     content = path.read_bytes()
     for part in (1, 2):
         cut = content[: len(content) * part // 3]
         yield Damage(f"cut to {part}/3", lambda p, cut=cut: _write(p, cut), whole=True)
+    if content:
+        yield Damage("a bit flipped", lambda p: _write(p, _flipped(content)))
     yield Damage("empty", lambda p: _write(p, b""), whole=True)
     yield Damage("missing", _remove, whole=True)
     yield Damage("a folder", _folder, whole=True)
@@ -83,6 +85,11 @@ def of_schema(path: Path) -> Iterator[Damage]:
 
 def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
+
+
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
 def _remove(path: Path) -> None:

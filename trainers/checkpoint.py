@@ -6,48 +6,22 @@ the size and hash of every file. `run_state` says what is in one.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
 
 from safetensors import SafetensorError
 
-from coevo.envs.core.config import config, read, whole
+from coevo.agents.models import manifest
+from coevo.agents.models.manifest import NAME, reason_of, step_of
+from coevo.agents.models.manifest import checkpoints as complete
 from coevo.envs.core.errors import DataError
 from coevo.trainers import ranks
 from coevo.trainers.files import StorageError, storage
 
-SCHEMA = 2
-MANIFEST = "manifest.json"
-NAME = re.compile(r"step_(\d{6,})")
-UNFINISHED = re.compile(r"\.step_\d{6,}\.tmp")
-
-
-@config
-class Entry:
-    """What a manifest says about a file."""
-
-    bytes: Annotated[int, whole(0)]
-    sha256: str
-
-
-@config
-class Manifest:
-    """What a checkpoint consists of."""
-
-    schema: Annotated[int, whole(1)]
-    files: Mapping[str, Entry]
-
-
-def reason_of(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split())[:200]
+UNFINISHED = re.compile(r"\.step_\d{6,}(\.old)?\.tmp")
 
 
 def write(folder: Path, step: int, fill: Callable[[Path], None], most: int) -> Path:
@@ -83,10 +57,11 @@ def _safe(folder: Path, failed: Path) -> str:
 
 
 def remove(checkpoint: Path) -> None:
-    """Delete a checkpoint, its manifest first: what a kill leaves does not pass for complete."""
+    """Delete a checkpoint, its name first: what a kill leaves does not pass for one."""
     if checkpoint.exists():
-        (checkpoint / MANIFEST).unlink(missing_ok=True)
-        shutil.rmtree(checkpoint)
+        old = checkpoint.with_name(f".{checkpoint.name}.old.tmp")
+        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(checkpoint.rename(old))
 
 
 def prune(folder: Path, most: int) -> None:
@@ -96,23 +71,18 @@ def prune(folder: Path, most: int) -> None:
     """
     left = complete(folder)[-most:]
     for path in folder.iterdir():
-        if path not in left and (NAME.fullmatch(path.name) or UNFINISHED.fullmatch(path.name)):
+        if path not in left and NAME.fullmatch(path.name):
             remove(path)
+        elif UNFINISHED.fullmatch(path.name):
+            shutil.rmtree(path)
 
 
 def write_manifest(work: Path) -> None:
     """Write the manifest of a checkpoint, with size and hash of every file."""
-    entries = {}
-    for path in sorted(work.rglob("*")):
+    for path in work.rglob("*"):
         _sync(path)
-        if path.is_dir():
-            continue
-        entries[path.relative_to(work).as_posix()] = {
-            "bytes": path.stat().st_size,
-            "sha256": _hash(path),
-        }
-    (work / MANIFEST).write_text(json.dumps({"schema": SCHEMA, "files": entries}, indent=2))
-    _sync(work / MANIFEST)
+    (work / manifest.FILE).write_text(manifest.described(work))
+    _sync(work / manifest.FILE)
     _sync(work)
 
 
@@ -122,22 +92,6 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def complete(folder: Path) -> list[Path]:
-    """Return the checkpoints that were finished, oldest first; copies under other names are not."""
-    found = [p for p in folder.glob("step_*") if NAME.fullmatch(p.name)]
-    return sorted((p for p in found if (p / MANIFEST).is_file()), key=step_of)
-
-
-def step_of(path: Path) -> int:
-    """Return the update after which a checkpoint is named."""
-    return int(path.name.removeprefix("step_"))
 
 
 def latest(folder: Path) -> Path | None:
@@ -169,39 +123,22 @@ def verify(checkpoint: Path) -> list[str]:
         DataError: a file is missing or differs; the message names the first.
     """
     try:
-        text = (checkpoint / MANIFEST).read_text(encoding="utf-8")
-        manifest: Manifest = read(Manifest, json.loads(text))
-    except (OSError, ValueError, RecursionError) as error:
-        what = f"{MANIFEST} is not readable ({reason_of(error)})"
-        raise DataError(damaged(checkpoint, what)) from None
-    if manifest.schema != SCHEMA:
-        raise DataError(damaged(checkpoint, f"{MANIFEST} has schema {manifest.schema}"))
-    if not manifest.files:
-        raise DataError(damaged(checkpoint, f"{MANIFEST} is not readable (it names no file)"))
-    files = {name: (entry.bytes, entry.sha256) for name, entry in manifest.files.items()}
-    for name, (size, digest) in files.items():
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise DataError(damaged(checkpoint, f"{MANIFEST} names {name!r}, outside of it"))
-        wrong = _difference(checkpoint / name, size, digest)
-        if wrong:
-            raise DataError(damaged(checkpoint, f"{name} {wrong}"))
-    return list(files)
-
-
-def _difference(path: Path, size: int, digest: str) -> str:
-    if not path.is_file():
-        return "is missing"
-    if path.stat().st_size != size:
-        return f"has {path.stat().st_size} bytes, not the {size} written"
-    return "" if _hash(path) == digest else "has other content than was written"
+        return manifest.verify(checkpoint)
+    except DataError as error:
+        raise DataError(f"{error}. {_advice(checkpoint)}") from None
 
 
 def damaged(checkpoint: Path, what: str) -> str:
+    """Return the line about a damaged checkpoint, and what may be done."""
+    return f"{manifest.damaged(checkpoint, what)}. {_advice(checkpoint)}"
+
+
+def _advice(checkpoint: Path) -> str:
     others = [p.name for p in complete(checkpoint.parent) if p.name != checkpoint.name]
     return (
-        f"checkpoint {checkpoint} is damaged: {what}. Without it all continues from "
-        f"{others[-1] if others else 'the start'}: `coevo train --resume` sets it aside with "
-        "--skip-damaged; where another command wrote it, remove it by hand"
+        f"Without it all continues from {others[-1] if others else 'the start'}: "
+        "`coevo train --resume` sets it aside with --skip-damaged; where another command wrote it, "
+        "remove it by hand"
     )
 
 

@@ -20,12 +20,13 @@ from coevo.agents.agent import Agent
 from coevo.agents.load import SEATS, no_progress_bars
 from coevo.agents.models.adapters import load_own, own_tensors
 from coevo.agents.models.base_model import BaseModel
+from coevo.agents.models.manifest import SCHEMA, reason_of
 from coevo.agents.policy import Policy
 from coevo.agents.population import Population, Team
 from coevo.envs.core.config import config, read, real, whole
 from coevo.envs.core.errors import DataError, UndefinedError, legible
 from coevo.trainers import ranks
-from coevo.trainers.checkpoint import SCHEMA, check_name, damaged, reason_of, verify, write
+from coevo.trainers.checkpoint import check_name, damaged, verify, write
 from coevo.trainers.files import check_regular
 from coevo.trainers.learners.eight_bit import joined, parts_of
 from coevo.trainers.learners.learner import Learner

@@ -22,6 +22,8 @@ ENDS = 2**20
 """Bytes read from either end of a file; reading all of a large model takes minutes."""
 KINDS = (".safetensors", ".bin", ".zip")
 NAMES = ("config.json", "adapter_config.json", FILE)
+RESTS_ON = {FILE: ("source", "digest"), "adapter_config.json": ("base_model_name_or_path",)}
+"""File of a policy -> its fields that say what it rests on; the first that is there counts."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +47,16 @@ class BaseModel:
         Raises:
             DataError: the file is damaged.
         """
-        path, foreign = folder / FILE, folder / "adapter_config.json"
-        try:
-            if path.is_file():
+        for name, fields in RESTS_ON.items():
+            path = folder / name
+            if not path.is_file():
+                continue
+            try:
                 data = json.loads(path.read_text(encoding="utf-8"))
-                return cls(str(data["source"]), str(data["digest"]))
-            if foreign.is_file():
-                data = json.loads(foreign.read_text(encoding="utf-8"))
-                return cls(str(data["base_model_name_or_path"]))
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            said = " ".join(str(error).split())[:80]
-            raise DataError(f"{folder} does not say what it rests on: {said}") from None
+                return cls(*(str(data[f]) for f in fields))
+            except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+                said = " ".join(str(error).split())[:80]
+                raise DataError(f"{path} does not say what the policy rests on: {said}") from None
         return None
 
     def check(self, now: BaseModel, user: Path) -> None:

@@ -9,14 +9,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from coevo.agents.models import adapters
+from safetensors import safe_open
+
+from coevo.agents.models import adapters, manifest
 from coevo.agents.models.base_model import FILE as BASE
 from coevo.agents.models.base_model import BaseModel, digest
 from coevo.agents.models.sb3 import CARD
 from coevo.agents.models.smollm2 import smollm2_folder
 from coevo.agents.program import PREFIX, read_source, source_digest
 from coevo.agents.registry import is_scripted
-from coevo.envs.core.errors import ConfigError, DataError, nearest
+from coevo.envs.core.errors import ConfigError, DataError, legible, nearest
 
 PROMPTS = "table.json"
 """File of a tabular policy."""
@@ -28,10 +30,14 @@ STARTER_MODEL = Path(__file__).parents[1] / "starter_model"
 """The shipped model."""
 LARGEST_CONFIG = 2**20
 """Bytes of a model's `config.json`; the longest in use have some ten thousand."""
+LARGEST_JSON = 2**27
+"""Bytes of another file that is read as a whole before a model is loaded."""
 MOST_LAYERS = 2000
 """Layers of a model."""
 LAYERS = re.compile(r"(^|_)layers?$")
 """How fields are called that say how many: num_hidden_layers, n_layer, decoder_layers, ..."""
+UNREAD = re.compile(r"(?<!/head)\.tensors$|\.(snapshot|gz|zip)$|^progress\.json$")
+"""Files of a checkpoint that training reads, and no agent."""
 FOLDERS = ("hf", "sb3")
 """What may stand before a colon and a path: a language model as a folder or Hub id, a policy of
 stable-baselines3."""
@@ -97,36 +103,72 @@ def policy_folders(source: str) -> dict[str, Path]:
 
 def _inside(path: Path) -> dict[str, Path]:
     """Find the models in a run folder, a checkpoint, or the folder itself."""
+    check_written(path, content=False)
     if baseline := baseline_folder(path):
         return {baseline.name: baseline}
     if _holds_policy(path):
         return {path.name: path}
     if _holds_policy(path / "policy"):
         return {"policy": path / "policy"}
-    if newest := _newest_checkpoint(path, "manifest.json"):
+    if newest := _newest_checkpoint(path):
         return _inside(newest)
     policies = sorted(filter(_holds_policy, path.glob("*")))
     if not policies:
         raise DataError(
             f"{path} holds no model: expected config.json, or a run folder with a checkpoint"
         )
-    if len(policies) > 1 and not (path / "manifest.json").is_file():
+    if len(policies) > 1 and not (path / manifest.FILE).is_file():
         raise _several(path, policies)
     return {p.name: p for p in policies}
 
 
 def baseline_folder(path: Path) -> Path | None:
     """Find a policy of stable-baselines3: the folder itself, or the newest checkpoint of a run."""
-    if (path / CARD).is_file():
-        return path
-    return _newest_checkpoint(path, CARD)
+    for place in (path, _newest_checkpoint(path)):
+        if place is not None and (place / CARD).is_file():
+            return place
+    return None
 
 
-def _newest_checkpoint(run: Path, mark: str) -> Path | None:
-    """Find the newest checkpoint with a file of that name; copies under other names are none."""
-    found = [m.parent for m in (run / "checkpoints").glob(f"step_*/{mark}")]
-    steps = {int(p.name[5:]): p for p in found if p.name[5:].isdecimal()}
-    return steps[max(steps)] if steps else None
+def _newest_checkpoint(run: Path) -> Path | None:
+    """Find the newest checkpoint of a run; copies under other names are none."""
+    found = manifest.checkpoints(run / "checkpoints")
+    return found[-1] if found else None
+
+
+def check_written(path: Path, *, content: bool = True) -> None:
+    """Refuse a checkpoint, or a policy in it, of which an agent would read what was not written.
+
+    Args:
+        path: its folder; any other is passed over.
+        content: whether all of every file is compared, or its size alone.
+
+    Raises:
+        DataError: a file is missing or differs; the message names it.
+    """
+    whole = manifest.is_checkpoint(path)
+    place, part = (path, "") if whole else (path.parent, f"{path.name}/")
+    if manifest.is_checkpoint(place):
+        manifest.verify(
+            place, lambda name: name.startswith(part) and not UNREAD.search(name), content=content
+        )
+
+
+def check_files(folder: Path) -> None:
+    """Refuse a model of which a file cannot be read at all.
+
+    Raises:
+        DataError: a file is no JSON, no tensors or no text, as its name says; it is named.
+    """
+    for path in sorted(p for p in folder.glob("*") if p.is_file()):
+        with legible(path):
+            if path.suffix == ".json" and path.stat().st_size <= LARGEST_JSON:
+                json.loads(path.read_text(encoding="utf-8"))
+            elif path.suffix == ".safetensors":
+                with safe_open(path, "pt"):
+                    pass
+            elif path.suffix == ".jinja":
+                path.read_text(encoding="utf-8")
 
 
 def _holds_policy(path: Path) -> bool:

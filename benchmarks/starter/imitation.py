@@ -23,6 +23,7 @@ from transformers import LlamaForCausalLM
 
 from coevo.agents.agent import Agent
 from coevo.agents.engines.scoring import micro_batches
+from coevo.agents.models import manifest
 from coevo.benchmarks.starter.examples import Encoded, SeedConfig, loss_of
 from coevo.benchmarks.starter.muon import Muon
 from coevo.envs.core.errors import legible
@@ -131,7 +132,7 @@ class ImitationRun:
         save_file(run_state.own_memory(self.model.state_dict()), work / "model.tensors")
         for number, optimizer in enumerate(self.optimizers):
             save_file(run_state.optimizer_tensors(optimizer), work / f"optimizer_{number}.tensors")
-        data = {"schema": checkpoint.SCHEMA, **vars(self.progress), "learners": [], "state": {}}
+        data = {"schema": manifest.SCHEMA, **vars(self.progress), "learners": [], "state": {}}
         (work / "progress.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
 
     def _load(self, newest: Path) -> None:

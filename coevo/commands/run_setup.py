@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from coevo.trainers.advantage import check_weights
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
 from coevo.trainers.config import TrainConfig, config_text, load_config
-from coevo.trainers.files import replace_text, storage
+from coevo.trainers.files import lines_of, parsed, replace_text, storage
 from coevo.trainers.loggers import read_names, recorded
 from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import RunFolder
@@ -265,6 +265,7 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         none = {"steps": None, "budget_seconds": None, "budget_tokens": None}
         config = replace(config, **(none | new))
         _check_ahead(config, reached(folder))
+    notes = (*notes, *_lost_lines(folder))
     config, said = in_parts(config, args.rollout_workers)
     if new or said:
         path = folder.path / "config.yaml"
@@ -285,6 +286,17 @@ def _set_aside(folder: RunFolder) -> list[str]:
     said = [f"set aside as {place}: {what}" for place, what in found]
     said += episodes
     return [*said, f"the run continues from {left}; updates after it are made again"]
+
+
+def _lost_lines(folder: RunFolder) -> Iterator[str]:
+    """Yield what to say about a log of metrics that does not reach to the newest checkpoint."""
+    step = checkpoint.latest_step(folder.checkpoints)
+    logged = map(parsed, lines_of(folder.metrics)) if folder.metrics.exists() else ()
+    if step and not any(line is not None and line.get("step") == step for line in logged):
+        yield (
+            f"{folder.metrics} does not hold update {step}, which was saved: lines of it were "
+            "lost; nothing but the log and what is drawn from it lacks them"
+        )
 
 
 def _no_run(path: Path) -> str:

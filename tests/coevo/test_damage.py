@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coevo.agents.models import manifest
 from coevo.envs.core.errors import CoevoError
 from coevo.trainers import checkpoint, run_state
 from tests import damage
 from tests.coevo.conftest import KUHN
+from tests.faults import folders
+from tests.faults.child import Done
 
 OWN = ("--set", "collect.episodes=8", "checkpoint_every=1")
 STEP = "checkpoints/step_000003"
@@ -89,10 +92,10 @@ def made(tiny_model_dir, tmp_path_factory):
 def sealed(path: Path) -> None:
     """Let the manifest of a checkpoint vouch for its files as they are: hashes find nothing."""
     for folder in path.parents:
-        if checkpoint.NAME.fullmatch(folder.name) and path.name != checkpoint.MANIFEST:
+        if checkpoint.NAME.fullmatch(folder.name) and path.name != manifest.FILE:
             if path.is_symlink() or path.is_dir():
                 return
-            (folder / checkpoint.MANIFEST).unlink()
+            (folder / manifest.FILE).unlink()
             checkpoint.write_manifest(folder)
 
 
@@ -138,6 +141,32 @@ def test_a_damaged_file_is_one_clear_line(cli, made, tmp_path, fault_seed, every
                 tried += 1
     assert not unclear, "\n".join(unclear)
     assert tried >= 2 * len(READ)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", folders.KINDS)
+def test_a_damaged_file_of_a_run_is_named_or_nobody_needs_it(
+    kind, cli, tiny_model_dir, tmp_path, fault_seed
+):
+    """Some files, each in one way, and one command after it; `make faults` tries all."""
+
+    def call(words):
+        found = cli(*words)
+        return Done(found.status, found.out, found.err, 0.0, 0)
+
+    whole = tmp_path / "whole"
+    assert call(folders.made(kind, tiny_model_dir, whole)).status == 0
+    calm = {}
+    for command in folders.COMMANDS:
+        copy = shutil.copytree(whole, tmp_path / command / "run")
+        calm[command] = folders.result_of(command, copy, call)[1]
+    rng = np.random.default_rng(fault_seed)
+    some, turns = sample(folders.cases(whole), 12, rng), itertools.cycle(folders.COMMANDS)
+    faults = [
+        folders.fault_of(case, command, whole, calm[command], tmp_path / "work", call)
+        for case, command in zip(some, turns, strict=False)
+    ]
+    assert not any(faults), "\n".join(faults)
 
 
 def test_every_field_of_what_is_continued_is_read_by_its_type(made, tmp_path, fault_seed):

@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 
 from coevo.agents.load import load_agent, load_model
 from coevo.agents.models.folders import policy_folders
+from coevo.agents.models.manifest import FILE as MANIFEST
 from coevo.agents.population import Adapters, FrozenOpponent, Separate
 from coevo.envs.core.errors import DataError, UndefinedError
 from coevo.trainers import checkpoint, loop, run_state
-from coevo.trainers.checkpoint import MANIFEST
 from coevo.trainers.files import StorageError
 from coevo.trainers.progress import Progress
 from coevo.trainers.run_folder import RunFolder
@@ -135,7 +135,7 @@ def test_what_a_kill_left_behind_is_swept_away(trained):
     half = run.folder.checkpoints / ".step_000007.tmp"
     half.mkdir(parents=True)
     (half / "x").write_text("x")
-    deleting = run.folder.checkpoints / "step_000000"
+    deleting = run.folder.checkpoints / ".step_000000.old.tmp"
     deleting.mkdir()
     kept = save(run)
     assert list(run.folder.checkpoints.iterdir()) == [kept]

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from coevo.agents.models import manifest
 from coevo.benchmarks.reproductions.claims import derl_formulas
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
@@ -161,7 +162,7 @@ def test_a_run_killed_inside_an_inner_run_ends_with_the_same_bits(tmp_path):
         died += done.returncode != 0
     assert died == 3
     ends = [checkpoint.latest(f.checkpoints) for f in (calm.folder, stopped)]
-    files = [json.loads((e / checkpoint.MANIFEST).read_text())["files"] for e in ends]
+    files = [json.loads((e / manifest.FILE).read_text())["files"] for e in ends]
     progress = [json.loads((e / "progress.json").read_text()) for e in ends]
     for file, state in zip(files, progress, strict=True):
         file.pop("progress.json")

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from coevo.agents.models import manifest
 from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
 
@@ -350,7 +351,7 @@ def program(tmp_path_factory):
 def content(folder):
     """Return the hashes of the last checkpoint, and what the run counted."""
     last = checkpoint.latest(RunFolder(folder).checkpoints)
-    files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
+    files = json.loads((last / manifest.FILE).read_text())["files"]
     progress = json.loads((last / "progress.json").read_text())
     del files["progress.json"], progress["seconds"]
     return files, progress

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from coevo.agents.models import manifest
 from coevo.trainers import checkpoint
 
 KILLS = """
@@ -68,7 +69,7 @@ def train_twice(calm, killed, seed):
 def content(folder):
     """Return the hash of every tensor file of the last checkpoint, and what the run counted."""
     last = checkpoint.latest(folder.checkpoints)
-    files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
+    files = json.loads((last / manifest.FILE).read_text())["files"]
     progress = json.loads((last / "progress.json").read_text())
     del progress["seconds"]
     tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}

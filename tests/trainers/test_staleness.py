@@ -9,6 +9,7 @@ import pytest
 from coevo.agents.agent import Request
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.load import load_agent
+from coevo.agents.models import manifest
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.collect.group import Group
@@ -32,7 +33,7 @@ def episodes(config, folder):
 def content(folder):
     """Return the tensors of the last checkpoint, and what every update logged."""
     last = checkpoint.latest(folder.checkpoints)
-    files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
+    files = json.loads((last / manifest.FILE).read_text())["files"]
     tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}
     metrics = folder.read_metrics()
     return tensors, [

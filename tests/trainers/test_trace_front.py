@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from coevo.agents.models import manifest
 from coevo.benchmarks.reproductions.claims import c_morl_treasure as treasure
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
@@ -105,7 +106,7 @@ def test_a_stopped_front_ends_with_the_same_bits(tmp_path):
     assert again.progress.step == 5
     loop.finish(again)
     ends = [checkpoint.latest(tmp_path / n / "checkpoints") for n in ("calm", "stopped")]
-    files = [json.loads((e / checkpoint.MANIFEST).read_text())["files"] for e in ends]
+    files = [json.loads((e / manifest.FILE).read_text())["files"] for e in ends]
     for file in files:
         file.pop("progress.json")
     assert files[0] == files[1]

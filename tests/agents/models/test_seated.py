@@ -9,6 +9,7 @@ import torch
 from coevo.agents import Agent, FixedTextAgent, RandomAgent, Request
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_agent, load_model
+from coevo.agents.models import manifest
 from coevo.agents.models.folders import model_folder
 from coevo.agents.models.seated import SeatedPolicies
 from coevo.agents.sampling import SamplingConfig
@@ -54,7 +55,7 @@ def checkpoint(tiny_model_dir, tmp_path):
                 parameter.mul_(1 + number)
         model.save_pretrained(folder / seat)
         tokenizer.save_pretrained(folder / seat)
-    (folder / "manifest.json").write_text("{}")
+    (folder / manifest.FILE).write_text(manifest.described(folder))
     return folder
 
 
@@ -82,13 +83,17 @@ def test_one_of_them_is_named_by_its_folder(checkpoint):
 
 
 def test_models_that_only_lie_side_by_side_are_not_joined(checkpoint):
-    (checkpoint / "manifest.json").unlink()
-    with pytest.raises(DataError, match="several policies; name one"):
+    (checkpoint / manifest.FILE).unlink()
+    with pytest.raises(DataError, match=r"step_000020 is damaged: manifest\.json"):
         load_agent(str(checkpoint), device="cpu")
+    models = checkpoint.rename(checkpoint.with_name("models"))
+    with pytest.raises(DataError, match="several policies; name one"):
+        load_agent(str(models), device="cpu")
 
 
 def test_a_lone_policy_needs_no_seat(checkpoint):
     shutil.rmtree(checkpoint / "player_1")
+    (checkpoint / manifest.FILE).write_text(manifest.described(checkpoint))
     assert model_folder(str(checkpoint)) == checkpoint / "player_0"
     assert isinstance(load_agent(str(checkpoint), device="cpu"), LanguageModelAgent)
 

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+from coevo.agents.models import manifest
 from coevo.agents.models.adapters import own_tensors
 from coevo.agents.population import Shared
 from coevo.benchmarks.reproductions.claims import essa_spectrum
@@ -80,7 +81,7 @@ def test_a_stopped_evolution_ends_with_the_same_bits(tmp_path):
     for _ in loop.updates(again):
         pass
     ends = [checkpoint.latest(tmp_path / n / "checkpoints") for n in ("calm", "stopped")]
-    hashes = [json.loads((e / checkpoint.MANIFEST).read_text())["files"] for e in ends]
+    hashes = [json.loads((e / manifest.FILE).read_text())["files"] for e in ends]
     for files in hashes:
         assert "archive.tensors" in files
         files.pop("progress.json")  # it holds seconds

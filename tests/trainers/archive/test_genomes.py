@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from coevo.agents.models import manifest
 from coevo.benchmarks.reproductions.run import sized
 from coevo.benchmarks.reproductions.worlds import BANDIT
 from coevo.envs.core.errors import CoevoError, ConfigError
@@ -81,7 +82,7 @@ def test_a_stopped_run_ends_with_the_same_bits(tmp_path):
     for _ in loop.updates(again):
         pass
     ends = [checkpoint.latest(tmp_path / n / "checkpoints") for n in ("calm", "stopped")]
-    hashes = [json.loads((e / checkpoint.MANIFEST).read_text())["files"] for e in ends]
+    hashes = [json.loads((e / manifest.FILE).read_text())["files"] for e in ends]
     for files in hashes:
         assert "archive.tensors" in files
         files.pop("progress.json")  # it holds seconds

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from coevo.agents.models import manifest
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.collect.part import play_part
@@ -25,7 +26,7 @@ MIXED = {"population": {"name": "past_selves", "every": 1, "size": 1, "members":
 def content(folder):
     """Return the tensors of the last checkpoint, what every update logged, and the episodes."""
     last = checkpoint.latest(folder.checkpoints)
-    files = json.loads((last / checkpoint.MANIFEST).read_text())["files"]
+    files = json.loads((last / manifest.FILE).read_text())["files"]
     tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}
     numbers = [
         {k: v for k, v in m.items() if "seconds" not in k and k != "tokens_per_second"}
