@@ -199,6 +199,11 @@ _add("dilemmas.iterated_game", "mixed",
      SELF_PLAY, random=22.5, oracle=30.0,
      source="random: ten times the mean of 3, 0, 5 and 1, exactly; oracle: mutual cooperation, the "
      "highest sum of payoffs", simultaneous=True, starter_trained=True)
+_add("dilemmas.lattice_dilemma", "mixed",
+     "play the prisoner's dilemma with four neighbours on a torus, with one move for all",
+     SELF_PLAY, random=5.0, oracle=10.0,
+     source="exact: random, half of what is earned where all cooperate; oracle, all cooperate",
+     simultaneous=True, seats=9)
 _add("dilemmas.narrated_dilemma", "mixed",
      "a dilemma, a stag hunt, chicken or a meeting told as a story; moves are its words", SELF_PLAY,
      random=10.694444444444445, oracle=15.555555555555555,
