@@ -24,6 +24,7 @@ from coevo.trainers import checkpoint, ranks, run_state
 from coevo.trainers.advantage import check_weights
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import ALGORITHMS, algorithm
+from coevo.trainers.collect.reset_options import check_options
 from coevo.trainers.config import TrainConfig, config_text, load_config
 from coevo.trainers.files import lines_of, parsed, replace_text, storage
 from coevo.trainers.loggers import read_names, recorded
@@ -229,7 +230,7 @@ def free_folder(config: TrainConfig) -> Path:
 
 
 def _check_roles(config: TrainConfig) -> None:
-    """Refuse roles that no environment has, and rewards that no module gives.
+    """Refuse roles and options that no environment has, and rewards that no module gives.
 
     An algorithm may name roles of its own tasks.
     """
@@ -240,6 +241,9 @@ def _check_roles(config: TrainConfig) -> None:
     given = {*RESERVED, *paid}
     if config.algorithm.collect.component not in given:
         raise unknown("reward in collect.component", config.algorithm.collect.component, given)
+    collect, head = config.algorithm.collect, "collect.options."
+    scheduled = [n.removeprefix(head) for n in config.algorithm.schedules if n.startswith(head)]
+    check_options(collect.options, [*collect.options, *scheduled], made)
     roles = {role for env in made for role in env.task.roles}
     known = ALGORITHMS.get(config.algorithm.name)
     ours = [known, *(assign(known, v) for v in known.variants.values())] if known else []

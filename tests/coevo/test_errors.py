@@ -46,6 +46,10 @@ TABLE = [
     ((*TRAIN, "--budget", "0s"), "must be more than 0"),
     ((*TRAIN, "--budget", "4M4"), "'4M4' is not a time"),
     ((*TRAIN, "--set", "collect.component=nope"), "unknown reward in collect.component 'nope'"),
+    (
+        (*TRAIN, "--set", "collect.options={max_cycle: 3}"),
+        "unknown option of a reset in collect.options 'max_cycle'; did you mean 'max_cycles'?",
+    ),
     ((*TRAIN, "--set", "optim.lr=1", "optim.lr=2"), "--set optim.lr is given twice"),
     ((*TRAIN, "--out", "x\0y"), "no name or path may hold"),
     ((*TRAIN, "--set", "optim.alternate=[nope]"), "unknown role in optim.alternate 'nope'"),

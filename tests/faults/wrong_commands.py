@@ -20,8 +20,8 @@ LONGEST = 6000
 """Characters of an answer: a list of all that is known is no longer."""
 SURE = ("nested", "nan")
 """Kinds of value that no field takes."""
-TOLD = ("algorithm.published", "algorithm.variants", "algorithm.collect.options")
-"""What takes any key: what a record says about itself, and options of a reset, as in Gymnasium."""
+TOLD = ("algorithm.published", "algorithm.variants")
+"""What takes any key: what a record says about itself."""
 
 
 def prepare(rng: np.random.Generator) -> None:
