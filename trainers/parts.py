@@ -64,6 +64,7 @@ from coevo.trainers.samplers.allocate import Knapsack, Vade, Xrpo
 from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
 from coevo.trainers.samplers.evolve import Evolve
+from coevo.trainers.samplers.explored import Explored
 from coevo.trainers.samplers.predicted import Predicted
 from coevo.trainers.samplers.replay import RemixReplay, SpearReplay
 from coevo.trainers.samplers.selection import KeepDynamic

@@ -275,6 +275,13 @@ class Task(ABC, Generic[C]):
         """
         return {}
 
+    def achieved(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return options of a reset that make what this episode has brought about the task.
+
+        They hold for the same seed; empty where nothing was done that could be asked for.
+        """
+        return {}
+
     def random_reply(self, seat: str, rng: np.random.Generator, like: Sequence[str] = ()) -> str:
         """Return a reply drawn at random or, of those given, the first with a random change.
 

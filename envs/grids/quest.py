@@ -6,7 +6,8 @@ Observation   chat: the rules, then the room, its doors, what lies there, what i
 Action        text ending in e.g. [go north], [take lamp] or [put lamp]
 Reward        1 when the last errand is done, or a share for each (`reward`)
 Ends          with the last errand, or after `cap` times the turns of the shortest way
-Options       rooms, objects and steps, the three sizes of a TextWorld quest; cap, reward
+Options       rooms, objects and steps, the three sizes of a TextWorld quest; cap, reward; a reset
+              takes `errands`, such as [[lamp, kitchen]]
 References    payoff by default: random 0.02, a shortest way 1
 
 Rooms, objects and errands can be varied one at a time, as in studies of agents over many turns
@@ -93,10 +94,26 @@ class Quest(Task[QuestConfig]):
             thing = self.objects[k]
             others = [cell for cell in cells if cell != self.place[thing]]
             self.errands.append((thing, others[int(rng.integers(len(others)))]))
+        self.errands = self._given(options) or self.errands
+        self.began, self.laid = dict(self.place), dict[str, tuple[int, int]]()
         self.carried: str | None = None
         self.done, self.turn = 0, 0
         self.shortest = self._shortest()
         self.limit = math.ceil(c.cap * self.shortest)
+
+    def _given(self, options: Mapping[str, Any]) -> list[tuple[str, tuple[int, int]]]:
+        """Return the errands of the option `errands`, pairs of an object and a room."""
+        cells = {name: cell for cell, name in self.rooms.items()}
+        found = []
+        for pair in options.get("errands", ()):
+            thing, room = (*pair, "", "")[:2]
+            if thing not in self.objects or room not in cells:
+                raise ConfigError(
+                    f"errands={options['errands']!r}: {list(pair)} must be one of "
+                    f"{', '.join(self.objects)} and one of {', '.join(cells)}"
+                )
+            found.append((thing, cells[room]))
+        return found
 
     def _shortest(self) -> int:
         """Return the turns of the shortest way to every errand in turn."""
@@ -149,6 +166,8 @@ class Quest(Task[QuestConfig]):
             self.carried, self.place[what] = what, None
         else:
             self.carried, self.place[what] = None, self.here
+            self.laid.pop(what, None)
+            self.laid[what] = self.here
             if (what, self.here) == self.errands[self.done]:
                 self.done += 1
                 return {EXPLORER: self._worth()}
@@ -186,6 +205,12 @@ class Quest(Task[QuestConfig]):
             "turns": float(self.turn),
             "done": float(self.done),
         }
+
+    def achieved(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return as errands what was laid down last, elsewhere than it was; at most `steps`."""
+        moved = {t: cell for t, cell in self.laid.items() if cell != self.began[t]}
+        errands = [[thing, self.rooms[cell]] for thing, cell in moved.items()]
+        return {"errands": errands[-self.config.steps :]} if errands else {}
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Lay the objects that are not in this room into other rooms."""

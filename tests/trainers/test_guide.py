@@ -156,3 +156,12 @@ def test_replies_learnt_as_seen_are_compared_with_one_another_alone(start):
     turns = [t for e in ctx.collected.episodes[8:] for t in e.turns]
     assert {t.prompt_ids[0] for t in turns} <= rows
     assert all(t.injected and t.notes["guided"] and t.stripped_ids is None for t in turns)
+
+
+def test_all_tasks_can_be_tried_again_and_only_failed_ones_count_as_flipped(start):
+    by = {"name": "examples", "shown": 0}
+    changes = {"by": by, "of": "all", "tries": 2, "solved": -1.0}
+    ctx = taken(start(changes={f"cycle.guide.{key}": x for key, x in changes.items()}), 2)
+    assert ctx.collected.groups[8:] == [0, 0, 1, 1]
+    assert ctx.metrics["guide/failed"] == 0 and ctx.metrics["guide/solved"] == 1
+    assert "guide/flipped" not in ctx.metrics

@@ -14,12 +14,13 @@ from coevo.trainers.samplers.allocate import Allocation, Uniform
 from coevo.trainers.samplers.controlled import Controlled
 from coevo.trainers.samplers.curriculum import Drawn
 from coevo.trainers.samplers.evolve import Evolve
+from coevo.trainers.samplers.explored import Explored
 from coevo.trainers.samplers.predicted import Predicted
 from coevo.trainers.samplers.replay import Replay
 from coevo.trainers.samplers.selection import KeepAll, Selection
 from coevo.trainers.samplers.task_buffer import TaskBuffer
 
-AnyCurriculum = Annotated[Drawn | Evolve | Controlled | Predicted, choice()]
+AnyCurriculum = Annotated[Drawn | Evolve | Controlled | Predicted | Explored, choice()]
 
 
 @config

@@ -1,4 +1,4 @@
-"""Guide: tasks that no episode solved are tried again with guidance (Agent-RLVR, XRPO)."""
+"""Guide: tasks are tried again with guidance (Agent-RLVR, XRPO, AgentEvolver)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Guidance:
     def remember(self, ctx: UpdateContext, solved: Sequence[tuple[str, Episode]]) -> None:
         """Take note of seats that have solved a task without guidance, with their episodes."""
 
-    def texts(self, ctx: UpdateContext, failed: Sequence[Group]) -> Iterator[Texts]:
+    def texts(self, ctx: UpdateContext, groups: Sequence[Group]) -> Iterator[Texts]:
         """Return the guidance for every task, seat by seat; none leaves a task alone."""
         raise NotImplementedError(f"{type(self).__name__} must define texts")  # abstract
 
@@ -48,8 +48,8 @@ class Solution(Guidance):
 
     name: Literal["solution"] = "solution"
 
-    def texts(self, ctx: UpdateContext, failed: Sequence[Group]) -> Iterator[Texts]:
-        specs = [self._seated(ctx, g.specs[0]) for g in failed]
+    def texts(self, ctx: UpdateContext, groups: Sequence[Group]) -> Iterator[Texts]:
+        specs = [self._seated(ctx, g.specs[0]) for g in groups]
         agents = {**ctx.population.agents, EXPERT: load_agent("expert:1")}
         played = rollout_of(ctx.envs, specs, agents)
         for spec, episode in zip(specs, played, strict=True):
@@ -72,8 +72,8 @@ class Advise(Asking, Guidance):
 
     name: Literal["advise"] = "advise"
 
-    def texts(self, ctx: UpdateContext, failed: Sequence[Group]) -> Iterator[Texts]:
-        for number, group in enumerate(failed):
+    def texts(self, ctx: UpdateContext, groups: Sequence[Group]) -> Iterator[Texts]:
+        for number, group in enumerate(groups):
             rng = np.random.default_rng([ctx.seed, ctx.step, number, 16])
             tried = [(_worth(ctx, e), e) for e in group.episodes if _ended(e)]
             written = self.reply(ctx, "adviser", self.asked(min(tried, key=lambda x: x[0])), rng)
@@ -114,9 +114,9 @@ class Examples(Guidance):
         old = [a.id for a in ctx.archive.living("experience")][: -self.keep]
         ctx.archive.prune(old, ctx.step)
 
-    def texts(self, ctx: UpdateContext, failed: Sequence[Group]) -> Iterator[Texts]:
+    def texts(self, ctx: UpdateContext, groups: Sequence[Group]) -> Iterator[Texts]:
         bank = [str(a.payload) for a in ctx.archive.living("experience")]
-        for group in failed:
+        for group in groups:
             tried = next(e for e in group.episodes if _ended(e))
             seats = [s for s, p in group.specs[0].players.items() if p in ctx.population.learners]
             given = {s: self._nearest(self._asked(s, tried), bank) for s in seats}
@@ -138,7 +138,7 @@ Guiding = Annotated[Solution | Advise | Examples, choice()]
 
 @config
 class Guide(Step):
-    """Plays tasks that no episode solved again, with guidance in the prompts of the learners.
+    """Plays tasks again, those that no episode solved or all, with guidance in learners' prompts.
 
     Guided episodes join the group of their task, behind all others. `stripped`, their replies are
     learnt without the guidance, in pairs or as demonstrations: no ratio of policies corrects for
@@ -149,6 +149,8 @@ class Guide(Step):
     needs: ClassVar = ("episodes",)
     name: Literal["guide"] = "guide"
     by: Guiding = Solution()
+    of: Literal["failed", "all"] = "failed"
+    """Which tasks are played again: those that no episode solved, or all."""
     solved: Annotated[float, real()] = 0.5
     """Outcome of `collect.component` from which on an episode counts as solved."""
     tries: Annotated[int, whole(1)] = 1
@@ -166,9 +168,10 @@ class Guide(Step):
         known = {i: g for i, g in enumerate(found.played) if any(map(_ended, g.episodes))}
         failed = {i: g for i, g in known.items() if not self._solves(ctx, *g.episodes)}
         self.by.remember(ctx, list(self._solved(ctx, known.values())))
+        chosen = known if self.of == "all" else failed
         planned = [
             (key, replace(spec, injected=self._injected(texts)))
-            for (key, group), texts in zip(failed.items(), self._texts(ctx, failed), strict=True)
+            for (key, group), texts in zip(chosen.items(), self._texts(ctx, chosen), strict=True)
             for spec in itertools.islice(itertools.cycle(group.specs), self.tries if texts else 0)
         ]
         guided = ctx.collector.again([spec for _, spec in planned], ctx.step) if planned else []
@@ -186,10 +189,12 @@ class Guide(Step):
         if guided:
             won = [key for e, (key, _) in zip(guided, planned, strict=True) if self._solves(ctx, e)]
             ctx.metrics["guide/solved"] = len(won) / len(guided)
-            ctx.metrics["guide/flipped"] = len({*won}) / len({key for key, _ in planned})
+            again = {key for key, _ in planned} & failed.keys()
+            if again:
+                ctx.metrics["guide/flipped"] = len(again.intersection(won)) / len(again)
 
-    def _texts(self, ctx: UpdateContext, failed: Mapping[int, Group]) -> Iterator[Texts]:
-        return self.by.texts(ctx, list(failed.values())) if failed else iter(())
+    def _texts(self, ctx: UpdateContext, chosen: Mapping[int, Group]) -> Iterator[Texts]:
+        return self.by.texts(ctx, list(chosen.values())) if chosen else iter(())
 
     def _injected(self, texts: Texts) -> Mapping[str, Injected]:
         return {seat: Injected(ID, text, self.trained) for seat, text in texts.items() if text}

@@ -90,18 +90,26 @@ def _shifts(seed: int) -> list[int]:
     return [int(x) for x in np.random.default_rng(seed).integers(NUMBERS, size=LETTERS)]
 
 
-def _measure(end: Trained) -> dict[str, float]:
+def right(end: Trained) -> float:
+    """Return the probability of the right answer without examples, over all tasks."""
     model, shifts = end.policy().model, _shifts(end.seed)
     assert isinstance(model, Decoder)
     right_R = torch.tensor([(n + s) % NUMBERS for s in shifts for n in range(NUMBERS)])
     p_RA = model.logits_RA.detach().softmax(-1)
+    return float(p_RA.gather(1, right_R.unsqueeze(1)).mean())
+
+
+def _measure(end: Trained) -> dict[str, float]:
     flips = [float(update.get("guide/flipped", 0.0)) for update in end.log[:FIRST]]
-    return {
-        "flipped": sum(flips) / len(flips),
-        "right": float(p_RA.gather(1, right_R.unsqueeze(1)).mean()),
-    }
+    return {"flipped": sum(flips) / len(flips), "right": right(end)}
 
 
+WORLD = World(
+    Shifts.env_id,
+    options=lambda seed: {"shifts": _shifts(seed)},
+    maker=_maker,
+    settings={"budget_tokens": 10_000},
+)
 CLAIM = Claim(
     property="""Solved examples in the prompt flip more of the tasks that every attempt failed than
         as many further attempts do; learnt without the examples, what they flip teaches more than
@@ -125,12 +133,7 @@ CLAIM = Claim(
         no examples at all.""",
     limits="""The table is made to use examples, in the place of a model that has learnt to. Which
         way of learning from them is the source's could not be read.""",
-    world=World(
-        Shifts.env_id,
-        options=lambda seed: {"shifts": _shifts(seed)},
-        maker=_maker,
-        settings={"budget_tokens": 10_000},
-    ),
+    world=WORLD,
     changes={
         **PLAIN,
         "collect.episodes": 128,
