@@ -308,6 +308,11 @@ _add("societies.steering", "mixed",
      source="exact: random, the mean cost of a precision and an error in every second action; "
      "oracle, the best altruistic planner by recursion over beliefs, with Bayesian citizens",
      seats=7)
+_add("societies.swarm", "mixed",
+     "many alike move on a ring, to spread out, to gather or to a beach that is not crowded",
+     SELF_PLAY, random=-65 / 48, oracle=-5 / 6,
+     source="exact: random, even sites for six; oracle, a bound, all alone at their sites in every "
+     "round", simultaneous=True, seats=6)
 _add("societies.tax_economy", "mixed",
      "a planner sets taxes, workers choose their hours (the AI Economist's one-step economy)",
      SELF_PLAY, random=46.34845049130763, oracle=65.3375,
