@@ -86,7 +86,7 @@ def odds(agent):
 
 
 GENOMES = {"deep_ga", "essa", "map_elites", "novelty_search"}
-VALUES = {"iql", "vdn", "qmix"}
+VALUES = {"iql", "vdn", "qmix", "mansa"}
 ANOTHER_AIM = (
     GENOMES
     | VALUES

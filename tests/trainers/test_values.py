@@ -17,7 +17,9 @@ from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
+from coevo.trainers.values import switching
 from coevo.trainers.values.mixers import Monotonic, Summed
+from coevo.trainers.values.switching import Centre
 from coevo.trainers.values.transitions import Transitions, transitions
 
 
@@ -101,8 +103,9 @@ def given(name, steps=4, **changes):
 CHANGES = {"cycle.fit_values.steps": 2, "cycle.fit_values.batch": 8, "magnet.every": 2}
 
 
-def test_values_are_learnt_and_resumed_bit_by_bit(tmp_path):
-    config = given("qmix", population="grouped", **CHANGES)
+@pytest.mark.parametrize(("name", "changes"), [("qmix", {"population": "grouped"}), ("mansa", {})])
+def test_values_are_learnt_and_resumed_bit_by_bit(name, changes, tmp_path):
+    config = given(name, **changes, **CHANGES)
     straight = RunFolder(tmp_path / "straight")
     straight.create(config)
     one = loop.train(config, straight)
@@ -128,8 +131,51 @@ def test_values_are_learnt_and_resumed_bit_by_bit(tmp_path):
     assert player.reads_numbers
 
 
+def test_a_centre_values_joint_moves_and_calls():
+    """Two seats with two moves: legal ones alone are best, and goals are those of one step."""
+    centre = Centre(2, 2, 1, 4, seed=0)
+    with torch.no_grad():
+        for part, bias in ((centre.joint, [0.0, 1.0, 2.0, 3.0]), (centre.call, [0.5, 1.0])):
+            for layer in (part[0], part[2]):
+                layer.weight.zero_()
+            part[2].bias.copy_(torch.tensor(bias))
+    assert centre.moves_JN.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    state_BS = torch.zeros(3, 1)
+    legal_BNA = torch.tensor([[[1, 1], [1, 1]], [[1, 1], [1, 0]], [[0, 1], [0, 0]]]).bool()
+    assert centre.best(state_BS, legal_BNA).tolist() == [3, 2, 2]
+    given = switching.TeamSteps(
+        state_BS[:1],
+        torch.tensor([[1, 0]]),
+        torch.tensor([True]),
+        torch.tensor([5.0]),
+        torch.tensor([True]),
+        state_BS[:1],
+        legal_BNA[:1],
+    )
+    joint, call = 5 + 0.5 * 3 - 2, 5 - 0.25 + 0.5 * 1.0 - 1.0
+    found = switching.loss(centre, centre, given, gamma=0.5, cost=0.25)
+    assert found.item() == pytest.approx(joint**2 + call**2)
+
+
+def test_a_centre_is_called_now_and_then_or_always(tmp_path):
+    for always, calls in ((True, {1.0}), (False, {0.0, 1.0})):
+        changes = {"cycle.fit_values.switch.always": always, **CHANGES}
+        folder = RunFolder(tmp_path / f"{always}")
+        folder.create(config := given("mansa", **changes))
+        run = loop.train(config, folder)
+        kept = run.values.transitions.kept
+        assert {float(t.called) for t in kept} == calls
+        assert all(len(t.owners) == 2 for t in kept)
+    with pytest.raises(ConfigError, match="mix=vdn contradict"):
+        assign(algorithm("mansa"), {"cycle.fit_values.mix": "vdn"})
+    run = loop.start(given("mansa", population="separate"), RunFolder(tmp_path / "apart"))
+    with pytest.raises(ConfigError, match="population=shared"):
+        loop.update(run)
+
+
 @pytest.mark.parametrize(
-    ("name", "move"), [("iql", "Defect"), ("vdn", "Cooperate"), ("qmix", "Cooperate")]
+    ("name", "move"),
+    [("iql", "Defect"), ("vdn", "Cooperate"), ("qmix", "Cooperate"), ("mansa", "Cooperate")],
 )
 def test_who_is_alone_defects_and_a_team_cooperates(name, move, tmp_path):
     config = replace(

@@ -39,7 +39,7 @@ GROUPS = {
     ),
     "Genomes": "essa deep_ga novelty_search map_elites",
     "Programs": "drq policy_synthesis theta_evolve",
-    "Values of moves": "iql vdn qmix",
+    "Values of moves": "iql vdn qmix mansa",
 }
 """Families of algorithms as the documentation shows them, and the files of each."""
 ALGORITHMS: dict[str, Algorithm] = {

@@ -5,7 +5,8 @@
 Outputs of a network over arrays are values of moves here, and it plays the highest. The slow copies
 that targets are read from are the run's magnet. Source: DQN (Mnih et al. 2015, Nature 518), double
 targets (van Hasselt et al. 2016, arXiv 1509.06461), VDN (Sunehag et al. 2018, arXiv 1706.05296) and
-QMIX (Rashid et al. 2018, arXiv 1803.11485). Left out: memories of networks in values.
+QMIX (Rashid et al. 2018, arXiv 1803.11485). With `switch` a centre that values joint moves is
+called where it is worth its cost (`values.switching`). Left out: memories of networks in values.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from coevo.agents.agent import Agent
-from coevo.agents.models.nets import Net, NetShape, decoded
+from coevo.agents.models.nets import Net, NetShape
 from coevo.agents.net_policy import NetPolicy
 from coevo.agents.policy import Policy
 from coevo.envs.core.config import config, real, whole
@@ -28,8 +29,10 @@ from coevo.envs.core.episode import Episode
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers.collect.rollout import EpisodeSpec
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.values import switching
 from coevo.trainers.values.mixers import Monotonic, Summed
-from coevo.trainers.values.transitions import Seen, Transition, transitions
+from coevo.trainers.values.switching import Caller, Centre, Switch
+from coevo.trainers.values.transitions import Transition, joined, legal, transitions
 
 EXPLORING = "@exploring"
 """Ending of the names of players that make random moves."""
@@ -61,9 +64,12 @@ class Explore(Step):
     """Chance of a random move; `schedules={cycle.explore.epsilon: ...}` lets it fall."""
 
     def __call__(self, ctx: UpdateContext) -> None:
-        learners = ctx.population.learners.items()
-        twins = {f"{n}{EXPLORING}": _valued(n, a).exploring(self.epsilon) for n, a in learners}
-        ctx.variation = Exploring(twins)
+        learners = {n: _valued(n, a) for n, a in ctx.population.learners.items()}
+        fit = next((s for s in ctx.cycle if isinstance(s, FitValues)), None)
+        twins: dict[str, Agent] = {n: a.exploring(self.epsilon) for n, a in learners.items()}
+        if fit is not None and fit.switch is not None:
+            twins = {n: fit.caller(ctx, a, self.epsilon) for n, a in learners.items()}
+        ctx.variation = Exploring({f"{n}{EXPLORING}": twin for n, twin in twins.items()})
         ctx.metrics["epsilon"] = self.epsilon
 
 
@@ -96,9 +102,21 @@ class FitValues(Step):
     """Transitions that are kept."""
     units: Annotated[int, whole(1)] = 32
     """Of the hidden layer of `qmix`."""
+    switch: Switch | None = None
+    """A centre that may choose the moves of all seats, beside seats that are valued by themselves,
+    all of one parameter set; both learn from all that is played, and from the team's reward."""
+
+    def __post_init__(self) -> None:
+        if self.switch is not None and self.mix != "none":
+            raise ConfigError(
+                f"cycle.fit_values.switch and mix={self.mix} contradict each other: seats beside a "
+                "centre are valued by themselves; set mix=none"
+            )
 
     @property
     def parts(self) -> tuple[str, ...]:
+        if self.switch is not None:
+            return ("switch",)
         return () if self.mix == "none" else (self.mix,)
 
     def __call__(self, ctx: UpdateContext) -> None:
@@ -107,6 +125,8 @@ class FitValues(Step):
         new = [t for e in fresh for t in self._transitions(ctx, e)]
         memory.add(new, self.capacity)
         ctx.metrics["replay/transitions"] = float(len(memory))
+        if self.switch is not None and new:
+            ctx.metrics["calls"] = float(np.mean([t.called for t in new]))
         ctx.note_signal(len(memory) > 0)
         if not len(memory):
             return
@@ -121,11 +141,70 @@ class FitValues(Step):
         players = {t.agent: t.player.removesuffix(EXPLORING) for t in episode.turns}
         owners = {s: players[s] for s in episode.agents if players.get(s) in ctx.learners}
         weights = ctx.algorithm.advantage.reward_weights
-        teams = [{s: name} for s, name in owners.items()] if self.mix == "none" else [owners]
+        apart = self.mix == "none" and self.switch is None
+        teams = [{s: name} for s, name in owners.items()] if apart else [owners]
         return [t for team in teams for t in transitions(episode, team, weights)]
+
+    def caller(self, ctx: UpdateContext, policy: NetPolicy, epsilon: float) -> Agent:
+        """Return who plays for a policy where a centre may be called."""
+        assert self.switch is not None  # asked for
+        centre, _ = self._centres(ctx, policy.model.shape)
+        return Caller(policy, centre, ctx.population.seats, epsilon, self.switch.always)
+
+    def _centres(self, ctx: UpdateContext, shape: NetShape) -> tuple[Centre, Centre]:
+        """Return the centre of the run and its slow copy."""
+        seats, switch = len(ctx.population.seats), self.switch
+        assert switch is not None  # asked for
+        if len(ctx.population.learners) > 1:
+            raise ConfigError(
+                "cycle.fit_values.switch: seats that a centre may move share a parameter set; set "
+                "population=shared"
+            )
+        state = seats * math.prod(shape.array)
+        found = ctx.values.mixers(
+            lambda: Centre(seats, shape.moves, state, switch.units, ctx.seed), ctx.algorithm.optim
+        )
+        return cast("tuple[Centre, Centre]", found)
+
+    def _fit_switch(self, ctx: UpdateContext, drawn: Sequence[Transition]) -> dict[str, float]:
+        """Take one optimiser step on values of seats by themselves and on those of the centre."""
+        assert self.switch is not None  # asked for
+        ((name, learner),) = ctx.learners.items()
+        nets, slow = {name: cast("Net", learner.model)}, {name: cast("Net", learner.magnet)}
+        shape = nets[name].shape
+        centre, target = self._centres(ctx, shape)
+        given = switching.TeamSteps(
+            state_BS=joined([t.seen for t in drawn], shape),
+            moves_BN=torch.tensor([t.moves for t in drawn]),
+            called_B=torch.tensor([t.called for t in drawn]),
+            reward_B=torch.tensor([t.reward for t in drawn], dtype=torch.float32),
+            goes_on_B=torch.tensor([any(len(s) for s in t.then) for t in drawn]),
+            then_BS=joined([t.then for t in drawn], shape),
+            legal_BNA=legal([t.then for t in drawn], shape),
+        )
+        seen = _outputs(nets, drawn, "seen")
+        value_BN, asked_BN = seen.picked(given.moves_BN), seen.legal_BNA.any(-1)
+        with torch.no_grad():
+            later = _outputs(slow, drawn, "then")
+            best_BN = (_outputs(nets, drawn, "then") if self.double else later).best()
+            next_BN = torch.where(given.goes_on_B.unsqueeze(1), later.picked(best_BN), 0.0)
+            goal_BN = given.reward_B.unsqueeze(1) + self.gamma * next_BN
+        alone = nn.functional.mse_loss(value_BN[asked_BN], goal_BN[asked_BN])
+        central = switching.loss(centre, target, given, self.gamma, self.switch.cost)
+        (alone + central).backward()
+        norm = learner.step(ctx.rate)
+        ctx.values.step(ctx.algorithm.optim, ctx.rate)
+        return {
+            "loss/values": alone.item(),
+            "loss/centre": central.item(),
+            "value": value_BN[asked_BN].mean().item(),
+            "grad_norm": norm,
+        }
 
     def _fit(self, ctx: UpdateContext, drawn: Sequence[Transition]) -> dict[str, float]:
         """Take one optimiser step on some transitions."""
+        if self.switch is not None:
+            return self._fit_switch(ctx, drawn)
         nets = {name: cast("Net", learner.model) for name, learner in ctx.learners.items()}
         slow = {name: cast("Net", learner.magnet) for name, learner in ctx.learners.items()}
         then_BS = self._states(nets, drawn, "then")
@@ -170,7 +249,7 @@ class FitValues(Step):
         """Return what the seats of a team see together, for `qmix` alone, [B, S]."""
         if self.mix != "qmix":
             return torch.zeros(len(drawn), 0)
-        return _joined([getattr(t, of) for t in drawn], next(iter(nets.values())).shape)
+        return joined([getattr(t, of) for t in drawn], next(iter(nets.values())).shape)
 
     def _mixer(self, seats: int, state: int, seed: int) -> nn.Module:
         return Monotonic(seats, state, self.units, seed) if self.mix == "qmix" else Summed()
@@ -210,16 +289,6 @@ def _outputs(nets: Mapping[str, Net], drawn: Sequence[Transition], of: Moment) -
             value_BNA = value_BNA.index_put(places, read.outputs_MA)
             legal_BNA = legal_BNA.index_put(places, read.legal_MA)
     return _Values(value_BNA, legal_BNA)
-
-
-def _joined(seen: Sequence[Sequence[Seen]], shape: NetShape) -> Tensor:
-    """Return the arrays of all seats, one after the other, [B, S]; zeros where one is not asked."""
-    at = [(b, i) for b, row in enumerate(seen) for i, s in enumerate(row) if len(s)]
-    found_BNS = torch.zeros(len(seen), len(seen[0]), math.prod(shape.array))
-    if at:
-        known_MD, _ = decoded([seen[b][i] for b, i in at], found_BNS.shape[2] + shape.moves)
-        found_BNS[tuple(torch.tensor(at).T)] = known_MD[:, : found_BNS.shape[2]]
-    return found_BNS.flatten(1)
 
 
 def _acts(name: str, drawn: Sequence[Transition]) -> bool:

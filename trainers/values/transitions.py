@@ -7,6 +7,7 @@ next. Arrays stay in the tokens of their prompts, which hold only the numbers th
 from __future__ import annotations
 
 import itertools
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from coevo.agents.models.nets import NetShape, decoded
 from coevo.envs.core.episode import Episode, StopReason, Turn
 
 Seen = NDArray[np.int64]
 """Tokens of a prompt, int64; empty where a seat is not asked."""
 NOTHING: Seen = np.zeros(0, dtype=np.int64)
+CALLED = "called"
+"""Note of the turns whose moves a centre chose."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,8 @@ class Transition:
     """Paid until the next time-step, on average over the seats."""
     then: tuple[Seen, ...]
     """What they see next; nothing after the end."""
+    called: bool = False
+    """Whether a centre chose the moves."""
 
 
 def transitions(
@@ -65,7 +71,9 @@ def transitions(
     cut = episode.stop is StopReason.TURN_LIMIT
     for step, span, now, then in list(zip(steps, spans, seen, after, strict=True))[: -cut or None]:
         moves = tuple(_token(step.get(s)) for s in seats)
-        yield Transition(tuple(owners.values()), now, moves, _paid(span, seats, weights), then)
+        called = any(t.notes.get(CALLED) for t in step.values())
+        paid = _paid(span, seats, weights)
+        yield Transition(tuple(owners.values()), now, moves, paid, then, called)
 
 
 def _seen(turn: Turn | None) -> Seen:
@@ -84,6 +92,26 @@ def _paid(span: Sequence[Turn], seats: Sequence[str], weights: Mapping[str, floa
         for seat in seats
     )
     return paid / len(seats)
+
+
+def joined(seen: Sequence[Sequence[Seen]], shape: NetShape) -> Tensor:
+    """Return the arrays of all seats, one after the other, [B, S]; zeros where one is not asked."""
+    return _decoded(seen, shape)[..., : math.prod(shape.array)].flatten(1)
+
+
+def legal(seen: Sequence[Sequence[Seen]], shape: NetShape) -> Tensor:
+    """Return the legal moves of all seats, [B, N, A]; none of a seat that is not asked."""
+    return _decoded(seen, shape)[..., math.prod(shape.array) :] > 0
+
+
+def _decoded(seen: Sequence[Sequence[Seen]], shape: NetShape) -> Tensor:
+    """Return the arrays and the legal moves of seats, [B, N, D]."""
+    width = math.prod(shape.array) + shape.moves
+    at = [(b, i) for b, row in enumerate(seen) for i, s in enumerate(row) if len(s)]
+    found_BND = torch.zeros(len(seen), len(seen[0]), width)
+    if at:
+        found_BND[tuple(torch.tensor(at).T)] = decoded([seen[b][i] for b, i in at], width)[0]
+    return found_BND
 
 
 class Transitions:
@@ -130,6 +158,7 @@ class Transitions:
             "then": torch.tensor([number[id(s)] for s in flat(t.then for t in self.kept)]),
             "moves": torch.tensor(list(flat(t.moves for t in self.kept))),
             "reward": torch.tensor([t.reward for t in self.kept], dtype=torch.float64),
+            "called": torch.tensor([t.called for t in self.kept]),
         }
 
     def load(self, state: Mapping[str, Any], given: Mapping[str, Tensor]) -> None:
@@ -142,8 +171,10 @@ class Transitions:
         prompts = [p.numpy() if len(p) else NOTHING for p in every]
         widths = given["widths"].tolist()
         cut = [given[name].split(widths) for name in ("seen", "then", "moves")]
-        rest = zip(given["owners"].tolist(), given["reward"].tolist(), strict=True)
-        for (whose, reward), seen, then, moves in zip(rest, *cut, strict=True):
+        numbers = (given[name].tolist() for name in ("owners", "reward", "called"))
+        for (whose, reward, called), seen, then, moves in zip(
+            zip(*numbers, strict=True), *cut, strict=True
+        ):
             now, after = (tuple(prompts[i] for i in x.tolist()) for x in (seen, then))
-            kept = Transition(owners[whose], now, tuple(moves.tolist()), reward, after)
+            kept = Transition(owners[whose], now, tuple(moves.tolist()), reward, after, called)
             self.kept.append(kept)
