@@ -1,6 +1,7 @@
 """Comparisons, tournaments and evaluations, disturbed: the same command ends with equal tables."""
 
 import errno
+import json
 import shutil
 import signal
 import time
@@ -100,6 +101,26 @@ def test_two_writers(kind, whole, given, equal, rng, tmp_path):
     refused = [done for done in ended if done.status]
     told = len(refused) < 2 and all(d.status == 2 and d.one_line for d in refused)
     equal("two writers of results", kind, folder, told, ended)
+
+
+def negative(value):
+    """Return whether a time in results is below 0."""
+    if isinstance(value, dict):
+        return any(
+            v < 0 if "second" in k and isinstance(v, (int, float)) else negative(v)
+            for k, v in value.items()
+        )
+    return any(map(negative, value)) if isinstance(value, list) else False
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+@pytest.mark.parametrize("kind", SOME_OF)
+def test_a_clock_that_jumps(kind, jump, given, equal, tmp_path):
+    folder = tmp_path / "results"
+    done = disturbed(of_kind(kind, folder, **given), tmp_path, child.clock(jump))
+    texts = [p.read_text() for p in folder.rglob("*.json")]
+    told = done.status == 0 and not any(map(negative, map(json.loads, texts)))
+    equal("clock jump", kind, folder, told, jump, done)
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
