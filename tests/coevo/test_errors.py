@@ -27,7 +27,7 @@ TABLE = [
     (("train", "mars", "--env", KUHN, "--model", "startr"), "'starter'"),
     (("train", "mars", "--env", KUHN, "--model", "random"), "scripted player"),
     (("train", "mars", "--env", KUHN, "--model", "empty"), "holds no model"),
-    (("train", "mars", "--env", KUHN, "--model", "broken"), "cannot load"),
+    (("train", "mars", "--env", KUHN, "--model", "broken"), "model.safetensors is damaged"),
     ((*TRAIN, "--variant", "cod"), "'code'"),
     ((*TRAIN, "--set", "optim.rl=1"), "'lr'"),
     ((*TRAIN, "--set", "optin.lr=1"), "'optim'"),

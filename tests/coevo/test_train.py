@@ -150,7 +150,7 @@ def test_a_model_that_does_not_load_leaves_no_folder(cli, here, tiny_model_dir, 
     weights = here / "harmed" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:5000])
     words = ("train", "mars", "--env", KUHN, "--model", "harmed", "--steps", "1", "--out", "new")
-    assert "cannot load a causal language model" in cli(*words, *rest).error_line()
+    assert "model.safetensors is damaged" in cli(*words, *rest).error_line()
     assert sorted(p.name for p in here.iterdir()) == ["harmed"]
 
 

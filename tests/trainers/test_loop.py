@@ -52,6 +52,11 @@ WORLDS = {
         "env": "coevo/iterated_game-v0",
         "env_options": {"prompt_style": "terse", "rounds": 2},
     },
+    "agent_evolver:questioning": {
+        "env": "coevo/quest-v0",
+        "env_options": {"prompt_style": "terse", "rooms": 2, "objects": 2, "steps": 1},
+        "sampling": SamplingConfig(guided="choice", max_new_tokens=16),
+    },
     "paired": {"env": Corridors.env_id},
     "a2fm": {
         "env": ModeRouter.env_id,
@@ -130,7 +135,8 @@ def test_every_variant_trains(config, folder, variant):
     size = {"collect.episodes": 2 * ALGORITHMS[name].collect.group_size}
     told = KUHN_GIVES_NONE.get(":".join(variant), KUHN_GIVES_NONE.get(name, {}))
     record = algorithm(name, choice, size | told)
-    given = replace(config(), algorithm=record, steps=1, **WORLDS.get(name, {}))
+    world = WORLDS.get(":".join(variant), WORLDS.get(name, {}))
+    given = replace(config(), algorithm=record, steps=1, **world)
     if record.reference is not None:  # the starter has other tokens than the tiny model
         given = replace(given, algorithm=replace(record, reference=given.model))
     if variant == ("essa", "evolve"):  # for adapters that have learnt
