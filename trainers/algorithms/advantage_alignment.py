@@ -42,7 +42,7 @@ ALGORITHM = p.Algorithm(
     formula=r"A^*_t = A_t + \beta \gamma \left( \sum_{k < t} \gamma^{t-k} A_k \right) \sum_{j "
     r"\ne i} A_{j,t}",
     status="model",
-    shows="cooperation of tables and of the starter model; SmolLM2 defects (one seed)",
+    shows="cooperation of tables and of the starter model, of SmolLM2 in one seed",
     reproductions=("aa_ipd", "aa_split", "aa_starter", "aa_smollm2"),
     population=p.PastSelves(every=10, size=30, latest=0.5),
     rewards=(p.Format(legal=0.05),),

@@ -6,7 +6,7 @@ from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.taught import Taught
 from coevo.trainers import components as c
 
-ROUNDS, UPDATES = 6, 40
+ROUNDS, UPDATES = 4, 40
 TAUGHT = Taught(steps=25, guided="choice")
 LABELS = {"before": "taught", "naive": "naive", "aligned": "alignment"}
 
@@ -36,22 +36,33 @@ CLAIM = Claim(
     setting=f"""`coevo/iterated_game-v0`, terse prompts, {ROUNDS} rounds, a reply that cannot be
         read is a defection. SmolLM2-135M is taught the form by {TAUGHT.steps} steps on random legal
         moves, then trained by `advantage_alignment` and its control `naive`, restricted to legal
-        replies; {UPDATES} updates of 512 episodes, rate 2e-5, KL to the taught model.""",
+        replies; {UPDATES} updates of 256 episodes, rate 8e-6, moments of .5 and .9, entropy bonus
+        .2, six past selves.""",
     measured="""Exact, as in `aa_starter`: payoff per round in self-play and against always-defect,
         and the probability of cooperating, averaged over rounds.""",
-    chosen="""Rounds and updates, for the time that a processor takes. Many episodes and a small
-        rate, since Kuhn poker on this model lost its entropy within ten updates at 5e-5, and
-        guided choice, since an entropy bonus would pay for other spellings. Nothing was chosen
-        after looking at this claim.""",
-    limits="""Not reproduced with the one seed that was run: both learners defect after seven
-        updates. A table takes some hundred small steps, each situation for itself; this model takes
-        seven large ones, in all situations together. A smaller rate was not tried.""",
+    theory="""Where situations share features, as in a model, both learners defect before they tell
+        situations apart, and then nothing is sampled that could teach them: a table of five
+        situations with 97 % of a logit in common ends at P(C) .0001 with a bonus of .01 (without
+        sharing, alignment earns 2.27). With .2 naive learners stay near .24 and aligned ones part
+        from them (P(C | CC) .34, P(C | CD) .21 after 120 updates; studies/
+        alignment_shared_numpy.py). Replies are restricted, so that the bonus pays for moves
+        alone.""",
+    chosen="""Rate, moments, bonus, rounds and episodes after that table, and after three settings
+        in which this model defected: rates 2e-5 and 3e-6 with KL .001 to the taught model, and 4e-6
+        with bonus .14 (P(C) .08 when it was stopped after 30). Updates after a look at seed 0,
+        which was followed to 60 (payoff 1.71 there, P(C | CC) .41, P(C | CD) .12). The bounds are
+        those of before.""",
+    limits="""With such a bonus naive learners keep cooperating in one round of four. No learner has
+        converged: to punish costs payoff in self-play, so the gain over naive ones comes and
+        goes.""",
     world=World(ENV, UPDATES, {**OPTIONS, "rounds": ROUNDS}, taught=TAUGHT),
     changes={
-        "collect.episodes": 512,
-        "optim.lr": 2e-5,
-        "population.every": 5,
-        "loss.regularise": (c.Kl(coef=0.001, kind="k3"),),
+        "collect.episodes": 256,
+        "optim.lr": 8e-6,
+        "optim.beta1": 0.5,
+        "optim.beta2": 0.9,
+        "population.size": 6,
+        "loss.regularise": (c.Entropy(coef=0.2),),
     },
     arms={
         "before": Arm("advantage_alignment", steps=0),
