@@ -104,15 +104,15 @@ class Quest(Task[QuestConfig]):
     def _given(self, options: Mapping[str, Any]) -> list[tuple[str, tuple[int, int]]]:
         """Return the errands of the option `errands`, pairs of an object and a room."""
         cells = {name: cell for cell, name in self.rooms.items()}
-        found = []
-        for pair in options.get("errands", ()):
-            thing, room = (*pair, "", "")[:2]
-            if thing not in self.objects or room not in cells:
+        errands, found = options.get("errands", ()), []
+        for pair in errands if isinstance(errands, Sequence) else [errands]:
+            known = isinstance(pair, Sequence) and len(pair) == 2
+            if not known or pair[0] not in self.objects or pair[1] not in list(cells):
                 raise ConfigError(
-                    f"errands={options['errands']!r}: {list(pair)} must be one of "
-                    f"{', '.join(self.objects)} and one of {', '.join(cells)}"
+                    f"errands={errands!r}: {pair!r} must be one of "
+                    f"{', '.join(self.objects)} and one of {', '.join(cells)}, as a pair"
                 )
-            found.append((thing, cells[room]))
+            found.append((pair[0], cells[pair[1]]))
         return found
 
     def _shortest(self) -> int:

@@ -29,6 +29,10 @@ TABLE = [
     (("train", "mars", "--env", KUHN, "--model", "empty"), "holds no model"),
     (("train", "mars", "--env", KUHN, "--model", "broken"), "model.safetensors is damaged"),
     ((*TRAIN, "--variant", "cod"), "'code'"),
+    (
+        ("train", "grpo", "--env", "coevo/quest-v0", "--set", "collect.options={errands: [5]}"),
+        "5 must be one of lamp",
+    ),
     ((*TRAIN, "--set", "optim.rl=1"), "'lr'"),
     ((*TRAIN, "--set", "optin.lr=1"), "'optim'"),
     ((*TRAIN, "--set", "optim.lr=fast"), "optim.lr='fast' must be a valid number"),

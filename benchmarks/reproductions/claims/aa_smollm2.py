@@ -47,11 +47,11 @@ CLAIM = Claim(
         from them (P(C | CC) .34, P(C | CD) .21 after 120 updates; studies/
         alignment_shared_numpy.py). Replies are restricted, so that the bonus pays for moves
         alone.""",
-    chosen="""Rate, moments, bonus, rounds and episodes after that table, and after three settings
-        in which this model defected: rates 2e-5 and 3e-6 with KL .001 to the taught model, and 4e-6
-        with bonus .14 (P(C) .08 when it was stopped after 30). Updates after a look at seed 0,
-        which was followed to 60 (payoff 1.71 there, P(C | CC) .41, P(C | CD) .12). The bounds are
-        those of before.""",
+    chosen="""Rate, moments, bonus, rounds and episodes after that table, of which some 160 settings
+        were looked at, and after three settings in which this model defected: rates 2e-5 and 3e-6
+        with KL .001 to the taught model, and 4e-6 with bonus .14 (P(C) .08 when it was stopped
+        after 30). Updates after a look at seed 0, which was followed to 60 (payoff 1.71 there, P(C
+        | CC) .41, P(C | CD) .12). The bounds are those of before.""",
     limits="""With such a bonus naive learners keep cooperating in one round of four. No learner has
         converged: to punish costs payoff in self-play, so the gain over naive ones comes and
         goes.""",

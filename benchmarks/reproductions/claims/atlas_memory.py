@@ -129,6 +129,8 @@ def taught(arbiter: bool) -> Callable[[int], Measures]:
                     took.append(_longer(env))
                     _teach(memory, seen, arbiter, rng)
                 one[f"phase {phase + 1}"] = fmean(took)
+            found.append(one)
+        for number, (memory, one) in enumerate(zip(memories, found, strict=True)):
             others = {"frozen": memory, "none": Memory(), "elsewhere": memories[number - 1]}
             for name, known in others.items():
                 took = []
@@ -136,7 +138,6 @@ def taught(arbiter: bool) -> Callable[[int], Measures]:
                     _walk(env, known, rng)
                     took.append(_longer(env))
                 one[name] = fmean(took)
-            found.append(one)
         means = {key: fmean(one[key] for one in found) for key in found[0]}
         written, wrong, passed, asked = np.array(
             [[m.written, m.wrong, m.passed, m.arbitrated] for m in memories]
