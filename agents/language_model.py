@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.agent import Reply, Request
 from coevo.agents.engines.engine import Engine, Prompt, Sample
@@ -29,6 +28,9 @@ from coevo.agents.weights import Weights
 from coevo.envs.core.chat import Chat
 from coevo.envs.core.errors import ConfigError, UndefinedError
 from coevo.envs.core.parsing import answer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 class LanguageModelWeights(Weights):

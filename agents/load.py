@@ -11,19 +11,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
-from transformers.utils import logging as transformers_logging
 
 from coevo.agents.agent import Agent
 from coevo.agents.engines.contexts import way_of
@@ -61,10 +55,14 @@ from coevo.envs.core.errors import (
     nearest,
 )
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
+
 SEATS = "seats.json"
 """File of a checkpoint: seat -> the policy that plays it, where that has another name."""
 
-Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 DEVICES = ("auto", "cpu", "cuda")
 PREFIXES: dict[str, tuple[str, str]] = {
     "openai": ("coevo.agents.api.agent", "api"),
@@ -74,9 +72,7 @@ PREFIXES: dict[str, tuple[str, str]] = {
 extra that it needs."""
 
 
-def load_model(
-    source: str, *, device: str = "auto", trust_remote_code: bool = False
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load_model(source: str, *, device: str = "auto", trust_remote_code: bool = False) -> Loaded:
     """Load a causal language model and its tokenizer.
 
     The source is `starter`, `smollm2`, a folder, a run folder, or a Hub id; of several policies
@@ -114,6 +110,8 @@ class _Loader:
         if (path / adapters.CONFIG).is_file():
             model = adapters.load_adapter(model, path)
         if (path / "tokenizer_config.json").is_file():
+            from transformers import AutoTokenizer
+
             self._try(path, source)
             with legible(path):
                 tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True)
@@ -125,6 +123,8 @@ class _Loader:
             trial.check(path, source)
 
     def _whole(self, path: Path, source: str) -> Loaded:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
         check_config(path / "config.json")
         self._try(path, source)
         here, away = path.exists(), ""
@@ -164,13 +164,18 @@ class _Loader:
 @contextlib.contextmanager
 def no_progress_bars() -> Iterator[None]:
     """Keep the bars that the model library draws for every file out of our own display."""
-    shown = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
+    if "transformers" not in sys.modules:
+        yield
+        return
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
     try:
         yield
     finally:
         if shown:
-            transformers_logging.enable_progress_bar()
+            logging.enable_progress_bar()
 
 
 def pick_device(device: str) -> torch.device:

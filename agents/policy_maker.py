@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from coevo.agents.engines.engine import Engine
 from coevo.agents.engines.settings import EngineConfig, Torch
@@ -23,6 +23,9 @@ from coevo.agents.policy import Policy
 from coevo.agents.sampling import SamplingConfig
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.envs.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 class PolicyMaker:

@@ -29,6 +29,13 @@ def test_environments_load_no_model_library():
     assert not HEAVY & modules_after("import coevo.envs")
 
 
+def test_commands_load_the_model_library_when_a_language_model_is_asked_for():
+    """It takes as long as everything else together, and a table needs none of it."""
+    loaded = modules_after("from coevo.commands import compare, evaluate, tournament, train")
+    assert "torch" in loaded
+    assert not {"transformers", "peft", "accelerate", "scipy.stats"} & loaded
+
+
 def test_the_front_door_loads_nothing_until_it_is_used():
     assert "coevo.envs" not in modules_after("import coevo")
     loaded = modules_after("import coevo; coevo.make, coevo.list_envs")

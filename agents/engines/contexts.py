@@ -13,16 +13,20 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import DynamicCache, PreTrainedModel
 
-from coevo.agents.engines.prefix_cache import SPARE, GrowingLayer, PrefixCache, in_place
+from coevo.agents.engines.prefix_cache import SPARE, PrefixCache
 from coevo.agents.engines.scoring import Span, context_of, left_padded, positions, score
 from coevo.envs.core.errors import CoevoError, ConfigError, UndefinedError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from coevo.agents.engines.growing_layer import GrowingLayer
 
 Row = tuple[int, ...]
 
@@ -104,6 +108,10 @@ class Cached:
     def __init__(
         self, model: PreTrainedModel, rows: Sequence[Row], way: Way, past: Past | None = None
     ) -> None:
+        from transformers import DynamicCache
+
+        from coevo.agents.engines.growing_layer import in_place
+
         self.model, self.name = model, str(way.cache)
         self.past = past if way.goes_on else None
         self.cache = DynamicCache(config=model.config)

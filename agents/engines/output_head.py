@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from coevo.envs.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Head = Callable[[Tensor], Tensor]
 """Hidden states [n, H] -> logits [n, V], float32."""

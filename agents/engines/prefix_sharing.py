@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
-from transformers import PreTrainedModel
 
 from coevo.agents.engines.contexts import close, single_precision
 from coevo.agents.engines.prefix_tree import LONGEST, Row, laid_out, shared_rows
 from coevo.agents.engines.scoring import Span, context_of, score
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 ATTENTION = ("sdpa", "eager")
 """Implementations that take any mask."""

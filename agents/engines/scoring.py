@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
-from transformers import PreTrainedConfig, PreTrainedModel
 
 from coevo.agents.engines.logit_processors import LogitProcessor, Place
 from coevo.agents.engines.output_head import last_norm, output_head, trunk
 from coevo.agents.engines.prefix_tree import Layout, laid_out
 from coevo.agents.sampling import Ids
 from coevo.envs.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel
 
 PIECE = 2**24
 """Elements of a matrix [tokens, vocabulary] that is computed at a time: 64 MiB in float32."""

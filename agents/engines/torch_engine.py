@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from coevo.agents.engines.engine import InProcess, Prompt, Sample
 from coevo.agents.engines.logit_processors import LogitProcessor
@@ -18,6 +17,9 @@ from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import Ids, SamplingConfig, filtered
 from coevo.envs.core.episode import PolicyRef
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 COLD = 1e-6
 """Temperature at which given replies are scored for greedy play."""

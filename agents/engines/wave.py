@@ -8,11 +8,11 @@ go on from what an earlier call has read or written read the rest only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from coevo.agents.engines.contexts import Contexts, Past, contexts
 from coevo.agents.engines.engine import Prompt, Sample
@@ -21,6 +21,9 @@ from coevo.agents.engines.prefix_cache import PrefixCache
 from coevo.agents.engines.scoring import context_of, micro_batches
 from coevo.agents.sampling import SamplingConfig, drawn, filtered, uniform
 from coevo.envs.core.errors import ConfigError, UndefinedError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Nodes = list[tuple[Prompt, tuple[int, ...]]]
 """Distinct contexts: a prompt, and the rows whose replies to it are equal so far."""

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from coevo.agents.models.copies import shared_copy
 from coevo.envs.core.errors import ConfigError, DataError, missing_extra
 
 if TYPE_CHECKING:
     from peft import PeftConfig
+    from transformers import PreTrainedModel
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 """Files of a peft folder."""

@@ -13,15 +13,17 @@ import re
 import threading
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2.exceptions import TemplateError
-from transformers import PreTrainedTokenizerBase
 
 from coevo.envs.core.chat import Chat, Message, Role
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.quoting import encodable
 from coevo.envs.core.remembering import remembered
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _DIALOGUE: tuple[Role, ...] = ("user", "assistant", "user")
 _MARK = re.compile("\ue000(\\d+)\ue001")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-import choix
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -50,6 +49,8 @@ def centred_ratings(wins: ArrayLike, smoothing: float = SMOOTHING) -> Array:
 
 def _most_likely(wins: Array) -> Array:
     """Return log-odds of mean 0 that make the wins most likely."""
+    import choix  # takes seconds, with scipy.stats
+
     tables = wins.reshape(-1, *wins.shape[-2:])
     found = [choix.ilsr_pairwise_dense(table, max_iter=MOST_STEPS) for table in tables]
     return np.reshape(found, wins.shape[:-1])

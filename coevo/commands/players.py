@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -37,10 +38,12 @@ def quiet() -> None:
     """Keep the model libraries from writing progress bars and hints between our lines."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    from transformers.utils import logging  # reads the environment when it is imported
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if "transformers" in sys.modules:  # which read the environment when it was imported
+        from transformers.utils import logging
 
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
 
 
 def habits(source: str) -> Habits:
@@ -53,8 +56,8 @@ def habits(source: str) -> Habits:
         return Habits()
     folder = next(iter(policy_folders(source).values())).resolve()
     for parent in (folder, *list(folder.parents)[:3]):
-        if (parent / "config.yaml").is_file() and (parent / "checkpoints").is_dir():
-            config = RunFolder(parent).config()
+        if folder.is_relative_to(parent / "checkpoints"):
+            config = RunFolder(parent).config()  # without one, nobody knows how it is prompted
             style = str(config.env_options.get("prompt_style", "full"))
             drawn = config.sampling
             return Habits(style, drawn.max_new_tokens, drawn.guidance)

@@ -248,6 +248,15 @@ def test_a_foreign_log_is_noticed_by_resume_and_report(run_folder, cli, tmp_path
     assert cli(*resume[:3], "--steps", "5", "--no-eval").status == 0
 
 
+def test_a_run_without_its_configuration_is_no_agent(run_folder, cli):
+    """How it is prompted stands there; another prompt style would measure another player."""
+    (run_folder / "config.yaml").unlink()
+    for source in (run_folder, run_folder / "checkpoints/step_000003"):
+        for words in (("evaluate", "--games", "2"), ("play",)):
+            line = cli(*words, "--agent", source, "--env", KUHN).error_line()
+            assert f"{run_folder} is not a run folder: it has no config.yaml" in line
+
+
 def test_a_renamed_checkpoint_is_called_what_it_is(run_folder, cli):
     step = run_folder / "checkpoints/step_000003"
     shutil.copytree(step, step.with_name("step_000050"))

@@ -76,6 +76,11 @@ class Child:
         found = Path(f"/proc/{self.pid}/task").glob("*/children")
         return [int(pid) for path in found for pid in path.read_text().split()]
 
+    @property
+    def ended(self) -> bool:
+        """Whether it is over; one that hangs is, after a while."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def wait(self) -> Done:
         """Wait for its end."""
         _, status, used = os.wait4(self.pid, 0)

@@ -10,8 +10,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.spatial.distance import cdist
-from scipy.stats import rankdata
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
@@ -145,6 +143,8 @@ class Novelty(Selector):
     def __call__(
         self, artifacts: Sequence[Artifact], past: Sequence[Artifact] = ()
     ) -> list[Artifact]:
+        from scipy.stats import rankdata  # takes seconds to import, and few runs select by novelty
+
         known = {a.id for a in artifacts if a.id}
         others = [a for a in past if a.id not in known]
         place_ND = np.array([a.descriptor for a in [*artifacts, *others]], dtype=float)
@@ -159,6 +159,8 @@ class Novelty(Selector):
         >>> Novelty(nearest=1).novelty(np.array([[0.0], [1.0], [5.0]]), 3).tolist()
         [1.0, 1.0, 4.0]
         """
+        from scipy.spatial.distance import cdist
+
         distance_CN = cdist(place_ND[:count], place_ND)
         distance_CN[np.arange(count), np.arange(count)] = np.inf
         near = min(self.nearest, len(place_ND) - 1)

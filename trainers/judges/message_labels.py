@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.episode import Episode
@@ -152,6 +151,8 @@ def messages(episode: Episode) -> Iterator[tuple[int, str]]:
 
 def classifier(text_NE: NDArray[np.float64], label_N: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weights of a logistic regression, that of a constant last."""
+    from scipy.optimize import minimize  # takes a second to import, and few runs fit labels
+
     x_NE, sign_N = _with_one(text_NE), 2 * label_N - 1
 
     def loss(weight_E: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

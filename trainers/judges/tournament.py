@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from coevo.envs.core.config import config
 from coevo.envs.core.episode import Episode
@@ -29,6 +28,8 @@ def placed(score_N: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64
     >>> placed([3.0, 1.0, 2.0]), placed([5.0, 5.0])
     (array([1. , 0. , 0.5]), array([0.5, 0.5]))
     """
+    from scipy.stats import rankdata  # takes seconds to import, and few runs rank anything
+
     found: NDArray[np.float64] = (rankdata(score_N) - 1) / max(len(score_N) - 1, 1)
     return found if len(score_N) > 1 else np.array([0.5])
 
@@ -80,6 +81,8 @@ def single(count: int) -> Rounds:
     if not any(by for every in ahead_N for by in every):
         return placed(np.zeros(count))
     mean_N = [np.mean(every) for every in ahead_N]
+    from scipy.stats import rankdata
+
     return placed(rankdata(list(zip(lasted_N, mean_N, strict=True)), axis=0) @ [count, 1.0])
 
 

@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 
 import torch
 from torch import nn
-from transformers.modeling_layers import GradientCheckpointingLayer
 
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import ranks
@@ -68,6 +67,8 @@ def recomputed(model: nn.Module) -> Iterator[None]:
 
     Layers act so while they count as training; what is in them does not, so that nothing drops out.
     """
+    from transformers.modeling_layers import GradientCheckpointingLayer
+
     layers = [m for m in model.modules() if isinstance(m, GradientCheckpointingLayer)]
     for layer in layers:
         layer.training = True

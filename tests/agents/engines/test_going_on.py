@@ -16,8 +16,9 @@ from transformers import (
 from coevo.agents.engines import contexts as module
 from coevo.agents.engines.contexts import Way, way_of
 from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.growing_layer import GrowingLayer
 from coevo.agents.engines.logit_processors import GuidedChoice
-from coevo.agents.engines.prefix_cache import GrowingLayer, PrefixCache
+from coevo.agents.engines.prefix_cache import PrefixCache
 from coevo.agents.engines.settings import Torch
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent

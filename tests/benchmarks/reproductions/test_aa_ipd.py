@@ -148,5 +148,4 @@ def test_the_baseline_at_another_round_fails(monkeypatch):
         return loo(replace(self, by="group+agent"), e)
 
     monkeypatch.setattr(LeaveOneOut, "__call__", pooled)
-    figures = CLAIM.run([0]).figures
-    assert not all(f.holds for f in figures if f.label.startswith("alignment"))
+    assert learnt("aligned")["CD"] > 0.5

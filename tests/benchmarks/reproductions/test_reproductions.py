@@ -33,14 +33,15 @@ from coevo.trainers.components.base import Correction
 from coevo.trainers.judges.judge import Judge
 from coevo.trainers.samplers.controlled import Controlled
 
-STEPS = {
-    "cov_entropy": 60,
-    "dr_mas_spikes": 60,
-    "gated_accumulation": 200,
-    "polychromic": 500,
-    "ssp_gate": 200,
+SMALLER = {
+    "cov_entropy": (30, {"collect.episodes": 128}),
+    "dr_mas_spikes": (30, {}),
+    "gated_accumulation": (100, {}),
+    "gdpo_collapse": (40, {"optim.lr": 0.5}),
+    "polychromic": (500, {}),
+    "ssp_gate": (100, {}),
 }
-"""Updates that make a claim quick, and too short for some of its figures."""
+"""Updates and settings that make a claim quick; some of its figures need more."""
 QUICK = [n for n in NAMES if claim(n).minutes <= 2 and claim(n).on == "formula"]
 """The others take minutes, on larger tables or with language models, or are trained by the shipped
 loop; `coevo reproduce NAME` runs them, and their own tests use reduced sizes."""
@@ -154,7 +155,9 @@ then fail."""
 
 def small(name, figures, seeds=(0,)):
     """Run a claim in fewer updates, and return the figures whose labels begin so."""
-    found = claim(name).run(seeds, STEPS.get(name), figures).figures
+    steps, changes = SMALLER.get(name, (None, {}))
+    whole = claim(name)
+    found = replace(whole, changes={**whole.changes, **changes}).run(seeds, steps, figures).figures
     assert any(figure.bounded for figure in found)
     return found
 
