@@ -54,9 +54,11 @@ COMMANDS = {
     ),
     "play": ("play", "--agent", "{model}", "--env", KUHN, "--seed", "3"),
     "exploitability": ("exploitability", "--agent", "{model}", "--env", KUHN),
+    "merge": ("merge", "--runs", "{run},{run}", "--how", "dare", "--keep", "0.5", "--seed", "3"),
     "reproduce": ("reproduce", "tis_cosine", "--seeds", "2", "--json"),
 }
-"""What is done -> the command; a seed that is not given is 0."""
+"""What is done -> the command; a seed that is not given is 0. `starter build` ends by the clock,
+and is not here."""
 NO_FOLDER = ("play", "exploitability", "reproduce")
 """Commands that print, and write nothing."""
 LIVE = ("train", "imitate", "compare")
@@ -66,11 +68,15 @@ TIMES = re.compile(r"\d+(\.\d+)? (s|min|ms)\b|\d+(\.\d+)? (tokens|episodes)/s")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", COMMANDS)
-def test_a_command_given_twice_gives_the_same(what, cli, tiny_model_dir, tmp_path, monkeypatch):
-    found = []
+def test_a_command_given_twice_gives_the_same(
+    what, cli, tiny_model_dir, run_folder, tmp_path, monkeypatch
+):
+    places, found = {"{model}": str(tiny_model_dir), "{run}": str(run_folder)}, []
     for number in range(2):
         folder = tmp_path / str(number) / "out"
-        words = [w.replace("{model}", str(tiny_model_dir)) for w in COMMANDS[what]]
+        words = list(COMMANDS[what])
+        for mark, place in places.items():
+            words = [w.replace(mark, place) for w in words]
         if words[0] not in NO_FOLDER:
             words += ["--out", str(folder)]
         monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 20))
