@@ -345,11 +345,11 @@ class GridWorld(Task[G]):
 
     def lines(self, array: Array) -> list[str]:
         """Return the window of an array as rows of letters; the seat is in it, facing up."""
-        letters = np.full(array.shape[1:], ".")
-        for k, letter in enumerate(self.letters + self.others):
+        letters = np.full(array.shape[1:], ord("."), dtype=np.uint8)
+        for k, letter in enumerate((self.letters + self.others).encode("ascii")):
             letters[array[k] > 0] = letter
-        letters[self.config.ahead, self.config.side] = SELF
-        return ["".join(row) for row in letters]
+        letters[self.config.ahead, self.config.side] = ord(SELF)
+        return [row.tobytes().decode("ascii") for row in letters]
 
     def encoded(self, lines: Sequence[str], facts: Mapping[str, int]) -> Array:
         """Return the array that rows of letters and facts stand for, the inverse of `lines`."""
@@ -370,17 +370,13 @@ class GridWorld(Task[G]):
 
     def nearest(self, array: Array, most: int = 2) -> dict[str, list[Cell]]:
         """Return the nearest things in a window by kind, as rows down and columns to the right."""
-        c = self.config
-        found: dict[str, list[Cell]] = {}
+        c, found = self.config, dict[str, list[Cell]]()
         kinds = [*self.ground, *("other" for _ in self.others)]
-        for k, kind in enumerate(kinds):
-            if k:
-                places = [(int(y) - c.ahead, int(x) - c.side) for y, x in np.argwhere(array[k])]
-                found[kind] = found.get(kind, []) + places
+        for k, y, x in np.argwhere(array[1 : len(kinds)]).tolist():
+            found.setdefault(kinds[k + 1], []).append((y - c.ahead, x - c.side))
         return {
             kind: sorted(places, key=lambda p: (abs(p[0]) + abs(p[1]), p))[:most]
             for kind, places in found.items()
-            if places
         }
 
     # ---- Prompts -------------------------------------------------------------------------------
