@@ -18,10 +18,11 @@ OfSeeds = Mapping[str, tuple[float, ...]]
 """Measure -> one value per seed; one in all where the arm runs once."""
 Found = Mapping[str, OfSeeds]
 """Arm -> what it came to."""
-On = Literal["model", "table", "toy", "scripted", "formula"]
+On = Literal["model", "table", "net", "toy", "scripted", "formula"]
 ON: Mapping[On, str] = {
     "model": "a language model, trained by the shipped loop in a listed environment",
     "table": "a tabular policy, trained by the shipped loop in a listed environment",
+    "net": "a small network over arrays, trained by the shipped loop in a listed environment",
     "toy": "a small policy, trained by the shipped loop in a world that only the claim registers",
     "scripted": "scripted players in a listed environment; nothing is trained",
     "formula": "estimators and losses, on given numbers; nothing plays",
