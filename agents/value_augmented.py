@@ -8,6 +8,7 @@ that does not learn.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from coevo.agents.engines.logit_processors import LogitProcessor, ValueAugmented
+from coevo.agents.engines.prefix_sharing import rows_of
 from coevo.agents.engines.scoring import Span, micro_batches, score
 from coevo.agents.language_model import LanguageModelAgent
 from coevo.agents.load import load_model
@@ -64,12 +66,16 @@ class ValueAugmentedAgent(LanguageModelAgent):
         if len(self._known) > REMEMBERED:
             self._known.clear()
         new = [c for c in dict.fromkeys(asked) if c not in self._known]
-        for batch in micro_batches([len(c) for c in new], self.sampling.token_budget):
-            spans = [Span((*new[i], 0), (len(new[i]),), (len(new[i]) + 1,)) for i in batch]
-            hidden_NH = score(self.model, spans, hidden=True).hidden_NH
-            assert hidden_NH is not None  # asked for
-            found = self.head(hidden_NH).squeeze(-1).tolist()
-            self._known |= {new[i]: value for i, value in zip(batch, found, strict=True)}
+        spans = [Span((*c, 0), (len(c),), (len(c) + 1,)) for c in new]
+        rows = rows_of(self.model, spans)
+        for batch in micro_batches([row.length for row in rows], self.sampling.token_budget):
+            members = [rows[b].members for b in batch]
+            cut = [range(*ends) for ends in pairwise([0, *accumulate(map(len, members))])]
+            here = list(chain.from_iterable(members))
+            scored = score(self.model, [spans[i] for i in here], rows=cut, hidden=True)
+            assert scored.hidden_NH is not None  # asked for
+            found = self.head(scored.hidden_NH).squeeze(-1).tolist()
+            self._known |= {new[i]: value for i, value in zip(here, found, strict=True)}
         return torch.tensor([self._known[c] for c in asked])
 
 
