@@ -258,6 +258,12 @@ _add("societies.commons_norms", "mixed",
      source="random: mean of 2000 games, 0.739 with standard error 0.002; oracle: all fish one day "
      "and always have enough, exactly",
      seats=4)
+_add("societies.crossing", "mixed",
+     "choose among three ways over a river, each slower the more take it (a congestion game)",
+     SELF_PLAY, random=-38 / 9, equilibrium=-4.0, oracle=-3.625,
+     source="exact, for six: random, even ways; equilibrium, all draw by one mixed strategy; "
+     "oracle, two on the bridge, three on the ferry, one in the tunnel", simultaneous=True,
+     seats=6)
 _add("societies.donor_game", "mixed",
      "give to strangers by their reputation; strategies are inherited over generations", SELF_PLAY,
      random=32.5, oracle=120.0,
