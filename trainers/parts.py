@@ -38,7 +38,7 @@ from coevo.trainers.algorithm import CHEAP, RANGE, SMALL, Algorithm, Published
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries, SingularValues
 from coevo.trainers.archive.selectors import Grid, Islands, Novelty, Pareto, Truncation, even
-from coevo.trainers.archive.sharing import Deal, Nearest, Softmax
+from coevo.trainers.archive.sharing import ByGame, Deal, Nearest, Softmax
 from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.collect.trees import Trees

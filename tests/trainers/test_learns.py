@@ -57,6 +57,7 @@ TASK = {
     "oni": {"rewards": (), "advantage.reward_weights": {}},
     # a game has no levels of difficulty
     **{name: {"collect.up_to": None, "schedules": {}} for name in ("craft_gui", "qwen_long")},
+    "mra": {"collect.up_to": None, "cycle": POLICY_GRADIENT},  # one game needs no plans
     "scaler": {"collect.curriculum": "drawn"},
     # nor modes or solutions
     "a2fm": {"collect.forced": None, "rewards": ()},

@@ -64,6 +64,11 @@ WORLDS = {
     },
     **{name: {"env": FactChain.env_id} for name in ("craft_gui", "qwen_long", "scaler")},
     **{name: {"model": "net:hidden=8"} for name in ("iql", "vdn", "qmix", "mansa")},
+    "mra": {
+        "env": "coevo/crossing-v0",
+        "env_options": {"prompt_style": "terse", "travellers": (2, 3)},
+        "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
+    },
     "theta_evolve": {"env": "coevo/improve_program-v0"},
     "drq": {"env": "coevo/core_war-v0", "env_options": {"warriors": 1, "rounds": 1}},
     "mamql": {"model": "table"},

@@ -31,7 +31,7 @@ GROUPS = {
     ),
     "Several agents": (
         "mars spiral dr_mas ssp advantage_alignment comas rlccf mac_spgg cory mixed_pool paired "
-        "two_level self_redteam gtalign comam marft mashost bn_ac "
+        "two_level self_redteam gtalign comam marft mashost bn_ac mra "
         "chain_of_agents"
     ),
     "Outer loops": (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.rewards.words import likeness
 from coevo.trainers.archive.archive import Artifact
+
+WORTH, USED = "worth/", "used/"
+"""Beginnings of what an artifact's `stats` say of every game: its worth there, and its uses."""
 
 
 @config
@@ -38,7 +42,11 @@ class Softmax:
         return artifacts[int(rng.choice(len(artifacts), p=odds))]
 
     def shared_out(
-        self, artifacts: Sequence[Artifact], seats: Mapping[str, str], rng: np.random.Generator
+        self,
+        artifacts: Sequence[Artifact],
+        seats: Mapping[str, str],
+        rng: np.random.Generator,
+        game: str = "",
     ) -> dict[str, Artifact]:
         return dict.fromkeys(seats, self(artifacts, rng))
 
@@ -58,7 +66,11 @@ class Nearest:
     """Temperature of the draw."""
 
     def shared_out(
-        self, artifacts: Sequence[Artifact], seats: Mapping[str, str], rng: np.random.Generator
+        self,
+        artifacts: Sequence[Artifact],
+        seats: Mapping[str, str],
+        rng: np.random.Generator,
+        game: str = "",
     ) -> dict[str, Artifact]:
         """Return one for every seat.
 
@@ -86,7 +98,11 @@ class Deal:
     name: Literal["deal"] = "deal"
 
     def shared_out(
-        self, artifacts: Sequence[Artifact], seats: Mapping[str, str], rng: np.random.Generator
+        self,
+        artifacts: Sequence[Artifact],
+        seats: Mapping[str, str],
+        rng: np.random.Generator,
+        game: str = "",
     ) -> dict[str, Artifact]:
         """Return one for every seat.
 
@@ -107,5 +123,59 @@ class Deal:
         return {seat: artifacts[i] for seat, i in zip(seats, order, strict=False)}
 
 
-Sharing = Annotated[Softmax | Deal | Nearest, choice()]
+@config
+class ByGame:
+    """Gives all seats the artifact that is worth most in their game and tells it from other games.
+
+    With w(g, j) what artifact j is worth in game g, and q(j | g) how often it was used there, it is
+    that with the highest w(g, j) + bonus log(q(j | g) / mean_g' q(j | g')), the information that an
+    artifact and a game have of each other. Tasks with equal options are one game. It needs
+    `weigh_artifacts.games`; an artifact that was never tried in a game comes first.
+    """
+
+    reads_prompts: ClassVar[bool] = False
+    name: Literal["by_game"] = "by_game"
+    bonus: Annotated[float, real(0)] = 0.1
+    """Reward that a nat of information is worth."""
+    explore: Annotated[float, real(0, 1)] = 0.1
+    """Chance of any artifact."""
+
+    def shared_out(
+        self,
+        artifacts: Sequence[Artifact],
+        seats: Mapping[str, str],
+        rng: np.random.Generator,
+        game: str = "",
+    ) -> dict[str, Artifact]:
+        """Return one for all seats.
+
+        >>> one, other = (Artifact(i, "instruction", i) for i in ("one", "other"))
+        >>> one.stats = {"worth/a": 1.0, "used/a": 9.0, "worth/b": 1.0, "used/b": 0.0}
+        >>> other.stats = {"worth/a": 1.0, "used/a": 0.0, "worth/b": 0.9, "used/b": 9.0}
+        >>> drawn, rng = ByGame(explore=0), np.random.default_rng(0)
+        >>> [drawn.shared_out([one, other], {"x": ""}, rng, g)["x"].id for g in "ab"]
+        ['one', 'other']
+        """
+        any_of = int(rng.integers(len(artifacts)))
+        explores = rng.random() < self.explore
+        best = any_of if explores else int(np.argmax(self.scores(artifacts, game)))
+        return dict.fromkeys(seats, artifacts[best])
+
+    def scores(self, artifacts: Sequence[Artifact], game: str) -> np.ndarray:
+        """Return how good each artifact is for a game; infinite where it was never tried."""
+        known = dict.fromkeys(k for a in artifacts for k in a.stats if k.startswith(USED))
+        games = [*dict.fromkeys([f"{USED}{game}", *known])]
+        used_GJ = 1 + np.array([[a.stats.get(k, 0.0) for a in artifacts] for k in games])
+        q_GJ = used_GJ / used_GJ.sum(axis=1, keepdims=True)
+        worth = np.array([a.stats.get(f"{WORTH}{game}", np.inf) for a in artifacts])
+        scores: np.ndarray = worth + self.bonus * np.log(q_GJ[0] / q_GJ.mean(axis=0))
+        return scores
+
+
+def game_of(env: str, options: Mapping[str, Any]) -> str:
+    """Return the name of a game: an environment, and options of its reset."""
+    return f"{env} {json.dumps(dict(options), sort_keys=True)}"
+
+
+Sharing = Annotated[Softmax | Deal | Nearest | ByGame, choice()]
 """Which seats get which artifact."""

@@ -19,7 +19,7 @@ from coevo.trainers.archive.injected_texts import (
     worth_by_artifact,
 )
 from coevo.trainers.archive.selectors import Truncation
-from coevo.trainers.archive.sharing import Sharing, Softmax
+from coevo.trainers.archive.sharing import USED, WORTH, Sharing, Softmax, game_of
 from coevo.trainers.collect.collector import Collected
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.cycle import Step, UpdateContext
@@ -123,11 +123,32 @@ class WeighArtifacts(Step):
     """How fast a weight follows."""
     by: Literal["reward", "uplift"] = "reward"
     """What it follows; `uplift` needs `inject_text.share` below 1."""
+    games: bool = False
+    """Whether worth and uses are kept for every game, too, as `inject_text.by=by_game` needs."""
 
     def __call__(self, ctx: UpdateContext) -> None:
         for name, mean, uses in self._credits(ctx.episodes, ctx.algorithm.collect.component):
             ctx.archive.credit(name, mean, self.rate, uses=uses)
+        if self.games:
+            self._credit_games(ctx)
         ctx.metrics |= ctx.archive.metrics()
+
+    def _credit_games(self, ctx: UpdateContext) -> None:
+        """Move what artifacts are worth in the games of this update; uses fade at the same rate."""
+        played: dict[str, list[Episode]] = {}
+        for group in ctx.episodes.played:
+            game = game_of(group.specs[0].env, group.specs[0].options)
+            played.setdefault(game, []).extend(group.episodes)
+        for game, episodes in played.items():
+            worth, used = f"{WORTH}{game}", f"{USED}{game}"
+            found = worth_by_artifact(episodes, ctx.algorithm.collect.component)
+            for kind in {ctx.archive[name].kind for name in found}:
+                for one in ctx.archive.living(kind):
+                    one.stats[used] = (1 - self.rate) * one.stats.get(used, 0.0)
+            for name, paid in found.items():
+                stats, mean = ctx.archive[name].stats, fmean(x for x, _ in paid)
+                stats[worth] = (1 - self.rate) * stats.get(worth, mean) + self.rate * mean
+                stats[used] += len({id(e) for _, e in paid})
 
     def _credits(self, found: Collected, component: str) -> Iterator[tuple[str, float, int]]:
         """Return the mean of every artifact, and in how many episodes it was used."""

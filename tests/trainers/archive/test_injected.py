@@ -9,7 +9,9 @@
 
 import itertools
 from dataclasses import replace
+from statistics import fmean
 
+import numpy as np
 import pytest
 
 from coevo.agents.load import load_agent
@@ -19,8 +21,9 @@ from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import CoevoError
 from coevo.envs.core.parsing import Status
 from coevo.trainers import checkpoint, loop
+from coevo.trainers.archive.archive import Artifact
 from coevo.trainers.archive.injected_texts import uplift_by_artifact
-from coevo.trainers.archive.sharing import Nearest
+from coevo.trainers.archive.sharing import ByGame, Nearest, game_of
 from coevo.trainers.build import build
 from coevo.trainers.collect.injected import Injected
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
@@ -188,6 +191,51 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_archive(told, folder):
         checkpoint.latest(f.checkpoints) / "policy" / "table.safetensors" for f in (calm, stopped)
     ]
     assert ends[0].read_bytes() == ends[1].read_bytes()
+
+
+def test_what_texts_are_worth_is_kept_game_by_game(config, folder):
+    """Two plans for two and for three travellers; uses of what was played fade at one rate."""
+    cycle = (
+        InjectText(first=("Plan 1.", "Plan 2."), by=ByGame(explore=1.0)),
+        *POLICY_GRADIENT,
+        WeighArtifacts(rate=0.5, games=True),
+    )
+    changes = {"cycle": cycle, "collect.episodes": 64, "collect.up_to": 1.0}
+    changes["collect.group_size"] = 2
+    river = {"travellers": (2, 3), "prompt_style": "terse"}
+    given = config(
+        "rloo", changes, env="coevo/crossing-v0", env_options=river, model="table", steps=2
+    )
+    run = loop.start(given, folder(given))
+    episodes = [loop.update(run)[1] for _ in range(2)]
+    for one, size in itertools.product(run.archive.living("instruction"), (2, 3)):
+        game, (first, second) = (
+            game_of("coevo/crossing-v0", {"difficulty": size}),
+            (
+                [e for e in some if len(e.turns) == size and e.turns[0].injected == [one.id]]
+                for some in episodes
+            ),
+        )
+        worth = [
+            fmean(e.total(t.agent, "payoff") for e in own for t in e.turns)
+            for own in (first, second)
+        ]
+        assert one.stats[f"used/{game}"] == len(first) / 2 + len(second)
+        assert one.stats[f"worth/{game}"] == pytest.approx(fmean(worth))
+
+
+def test_a_text_that_was_never_tried_in_a_game_comes_first_and_a_bonus_parts_games():
+    texts = [Artifact(f"{k}", "instruction", f"Plan {k}.") for k in range(3)]
+    for text, worth in zip(texts[:2], (1.0, 0.9), strict=True):
+        text.stats = {"worth/a": worth, "worth/b": worth, "used/a": 9.0, "used/b": 0.0}
+    scores = ByGame(bonus=0.0).scores(texts, "a")
+    assert scores.tolist() == [1.0, 0.9, float("inf")]
+    texts[1].stats |= {"used/a": 0.0, "used/b": 9.0}
+    without, bonus = (ByGame(bonus=x).scores(texts[:2], "b") for x in (0.0, 0.1))
+    assert without.argmax() == 0 and bonus.argmax() == 1
+    q = {0: (10 / 11, 1 / 11), 1: (1 / 11, 10 / 11)}  # one count is added to each
+    gained = [0.1 * np.log(q[1][k] / ((q[0][k] + q[1][k]) / 2)) for k in range(2)]
+    assert (bonus - without).tolist() == pytest.approx(gained)
 
 
 def test_an_archive_with_nothing_to_draw_is_refused(told, folder):
