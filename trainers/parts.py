@@ -117,4 +117,5 @@ from coevo.trainers.steps.tune_rewards import TuneRewards
 from coevo.trainers.steps.values import Explore, FitValues
 from coevo.trainers.steps.write_policy import RewritePolicy, WritePolicy
 from coevo.trainers.steps.writers import Distil
+from coevo.trainers.values.mixers import NoMix, Qmix, Vdn
 from coevo.trainers.values.switching import Switch

@@ -19,7 +19,8 @@ from coevo.trainers.config import TrainConfig
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.values import switching
 from coevo.trainers.values.mixers import Monotonic, Summed
-from coevo.trainers.values.switching import Centre
+from coevo.trainers.values.switching import Centre, Switch
+from coevo.trainers.values.team_steps import TeamSteps
 from coevo.trainers.values.transitions import Transitions, transitions
 
 
@@ -143,31 +144,35 @@ def test_a_centre_values_joint_moves_and_calls():
     state_BS = torch.zeros(3, 1)
     legal_BNA = torch.tensor([[[1, 1], [1, 1]], [[1, 1], [1, 0]], [[0, 1], [0, 0]]]).bool()
     assert centre.best(state_BS, legal_BNA).tolist() == [3, 2, 2]
-    given = switching.TeamSteps(
-        state_BS[:1],
-        torch.tensor([[1, 0]]),
-        torch.tensor([True]),
-        torch.tensor([5.0]),
-        torch.tensor([True]),
-        state_BS[:1],
-        legal_BNA[:1],
+    steps = TeamSteps(
+        state_BS=state_BS[:1],
+        moves_BN=torch.tensor([[1, 0]]),
+        called_B=torch.tensor([True]),
+        reward_B=torch.tensor([5.0]),
+        goes_on_B=torch.tensor([True]),
+        then_BS=state_BS[:1],
+        legal_BNA=legal_BNA[:1],
+        value_BN=torch.tensor([[4.0, 0.0]]),
+        asked_BN=torch.tensor([[True, False]]),
+        next_BN=torch.tensor([[2.0, 0.0]]),
     )
     joint, call = 5 + 0.5 * 3 - 2, 5 - 0.25 + 0.5 * 1.0 - 1.0
-    found = switching.loss(centre, centre, given, gamma=0.5, cost=0.25)
+    found = switching.loss(centre, centre, steps, gamma=0.5, cost=0.25)
     assert found.item() == pytest.approx(joint**2 + call**2)
+    with_seats, logged = Switch(cost=0.25).loss(centre, centre, steps, gamma=0.5)
+    assert with_seats.item() == pytest.approx(found.item() + (5 + 0.5 * 2 - 4) ** 2)
+    assert logged["value"] == 4.0
 
 
 def test_a_centre_is_called_now_and_then_or_always(tmp_path):
     for always, calls in ((True, {1.0}), (False, {0.0, 1.0})):
-        changes = {"cycle.fit_values.switch.always": always, **CHANGES}
+        changes = {"cycle.fit_values.mix.always": always, **CHANGES}
         folder = RunFolder(tmp_path / f"{always}")
         folder.create(config := given("mansa", **changes))
         run = loop.train(config, folder)
         kept = run.values.transitions.kept
         assert {float(t.called) for t in kept} == calls
         assert all(len(t.owners) == 2 for t in kept)
-    with pytest.raises(ConfigError, match="mix=vdn contradict"):
-        assign(algorithm("mansa"), {"cycle.fit_values.mix": "vdn"})
     run = loop.start(given("mansa", population="separate"), RunFolder(tmp_path / "apart"))
     with pytest.raises(ConfigError, match="population=shared"):
         loop.update(run)

@@ -27,10 +27,10 @@ ALGORITHM = replace(
     status="toy",
     shows="finds what independent learners miss, and calls the less the more a call costs",
     reproductions=("mansa_switch",),
-    cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues(switch=p.Switch())),
+    cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues(mix=p.Switch())),
     published={},
     variants={
-        "independent": {"cycle.fit_values.switch": None},
-        "central": {"cycle.fit_values.switch.always": True},
+        "independent": {"cycle.fit_values.mix": "no_mix"},
+        "central": {"cycle.fit_values.mix.always": True},
     },
 )

@@ -25,9 +25,9 @@ ALGORITHM = replace(
     status="toy",
     shows="the two-step game of the paper",
     reproductions=("two_step_mixers",),
-    cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues(mix="qmix")),
+    cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues(mix=p.Qmix())),
     published={
-        "cycle.fit_values.units": p.Published(32, PAPER),
+        "cycle.fit_values.mix.units": p.Published(32, PAPER),
         "cycle.fit_values.gamma": p.Published(0.99, PAPER),
     },
 )

@@ -21,6 +21,6 @@ ALGORITHM = replace(
     status="toy",
     shows="a sum of rewards is taken apart; what no sum can say is missed as theory says",
     reproductions=("additive_team", "two_step_mixers"),
-    cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues(mix="vdn")),
+    cycle=(p.Explore(epsilon=1.0), p.Collect(), p.FitValues(mix=p.Vdn())),
     published={},
 )

@@ -7,36 +7,27 @@ agent learns where centralised learning is worth a cost per call.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from coevo.agents.agent import Agent, Reply, Request
-from coevo.agents.models.nets import encoded
+from coevo.agents.models.nets import NetShape, encoded
 from coevo.agents.net_policy import NetPolicy
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.core.parsing import answer
-from coevo.trainers.values.transitions import CALLED, NOTHING, Seen, joined, legal
+from coevo.trainers.values.mixers import ValueMix
+from coevo.trainers.values.team_steps import TeamSteps
+from coevo.trainers.values.transitions import CALLED, NOTHING, Seen, Transition, joined, legal
 
 MOST = 4096
 """Joint moves that are valued."""
-
-
-@config
-class Switch:
-    """When a centre chooses the moves of all seats together."""
-
-    cost: Annotated[float, real(0)] = 0.05
-    """Taken from the reward of the switching agent at every time-step at which it calls."""
-    always: bool = False
-    """Whether it calls at every time-step, as centralised learners do."""
-    units: Annotated[int, whole(1)] = 64
-    """Of the hidden layers of the centre."""
 
 
 class Centre(nn.Module):
@@ -54,8 +45,8 @@ class Centre(nn.Module):
         super().__init__()
         if moves**seats > MOST:
             raise ConfigError(
-                f"cycle.fit_values.switch values joint moves, at most {MOST}; {seats} seats with "
-                f"{moves} moves have {moves**seats}"
+                f"cycle.fit_values.mix=switch values joint moves, at most {MOST}; {seats} seats "
+                f"with {moves} moves have {moves**seats}"
             )
         numbers = np.indices((moves,) * seats).reshape(seats, -1).T
         self.moves_JN = torch.from_numpy(numbers.copy())
@@ -79,36 +70,23 @@ class Centre(nn.Module):
         return self.joint(state_BS), self.call(state_BS)
 
 
-class TeamSteps(NamedTuple):
-    """Some time-steps of a team, as `loss` reads them."""
-
-    state_BS: Tensor
-    moves_BN: Tensor
-    called_B: Tensor
-    reward_B: Tensor
-    goes_on_B: Tensor
-    then_BS: Tensor
-    legal_BNA: Tensor
-    """Moves of the next time-step."""
-
-
-def loss(centre: Centre, target: Centre, given: TeamSteps, gamma: float, cost: float) -> Tensor:
+def loss(centre: Centre, target: Centre, steps: TeamSteps, gamma: float, cost: float) -> Tensor:
     """Return the squared errors of both values of a centre, towards one-step targets.
 
     Q(s, a) <- r + gamma max_a Q'(s', a) of joint moves, and of a call g, 0 or 1,
     G(s, g) <- r - cost g + gamma max_g G'(s', g).
     """
-    joint_BJ, call_B2 = centre(given.state_BS)
+    joint_BJ, call_B2 = centre(steps.state_BS)
     base_N = centre.moves_JN.new_tensor(_bases(centre))
-    index_B = (given.moves_BN * base_N).sum(-1)
-    called_B = given.called_B.long()
+    index_B = (steps.moves_BN * base_N).sum(-1)
+    called_B = steps.called_B.long()
     with torch.no_grad():
-        then_BJ, later_B2 = target(given.then_BS)
-        best_B = centre.best(given.then_BS, given.legal_BNA)
+        then_BJ, later_B2 = target(steps.then_BS)
+        best_B = centre.best(steps.then_BS, steps.legal_BNA)
         next_B = then_BJ.gather(1, best_B.unsqueeze(1)).squeeze(1)
-        goal_B = given.reward_B + gamma * torch.where(given.goes_on_B, next_B, 0.0)
-        later_B = torch.where(given.goes_on_B, later_B2.max(-1).values, 0.0)
-        worth_B = given.reward_B - cost * called_B + gamma * later_B
+        goal_B = steps.reward_B + gamma * torch.where(steps.goes_on_B, next_B, 0.0)
+        later_B = torch.where(steps.goes_on_B, later_B2.max(-1).values, 0.0)
+        worth_B = steps.reward_B - cost * called_B + gamma * later_B
     value_B = joint_BJ.gather(1, index_B.unsqueeze(1)).squeeze(1)
     asked_B = call_B2.gather(1, called_B.unsqueeze(1)).squeeze(1)
     return nn.functional.mse_loss(value_B, goal_B) + nn.functional.mse_loss(asked_B, worth_B)
@@ -201,3 +179,51 @@ def _seen(requests: Sequence[Request], team: Mapping[str, int], seat: str) -> Se
     if numbers is None:
         return NOTHING
     return np.array(encoded(numbers.array, numbers.moves), dtype=np.int64)
+
+
+@config
+class Switch(ValueMix):
+    """A centre that may choose the moves of all seats, beside seats that are valued by themselves.
+
+    Both learn from all that is played, and from the team's reward.
+    """
+
+    one_set: ClassVar = True
+    name: Literal["switch"] = "switch"
+    cost: Annotated[float, real(0)] = 0.05
+    """Taken from the reward of the switching agent at every time-step at which it calls."""
+    always: bool = False
+    """Whether it calls at every time-step, as centralised learners do."""
+    units: Annotated[int, whole(1)] = 64
+    """Of the hidden layers of the centre."""
+
+    def mixer(self, seats: int, shape: NetShape, seed: int) -> nn.Module:
+        return Centre(seats, shape.moves, seats * math.prod(shape.array), self.units, seed)
+
+    def player(
+        self,
+        policy: NetPolicy,
+        mixer: Callable[[], nn.Module],
+        seats: Sequence[str],
+        epsilon: float,
+    ) -> Agent:
+        return Caller(policy, cast("Centre", mixer()), seats, epsilon, self.always)
+
+    def noted(self, new: Sequence[Transition]) -> dict[str, float]:
+        return {"calls": float(np.mean([t.called for t in new]))} if new else {}
+
+    def loss(
+        self, mixer: nn.Module, target: nn.Module, steps: TeamSteps, gamma: float
+    ) -> tuple[Tensor, dict[str, float]]:
+        centre, slow = cast("Centre", mixer), cast("Centre", target)
+        next_BN = torch.where(steps.goes_on_B.unsqueeze(1), steps.next_BN, 0.0)
+        goal_BN = steps.reward_B.unsqueeze(1) + gamma * next_BN
+        value_N, goal_N = steps.value_BN[steps.asked_BN], goal_BN[steps.asked_BN]
+        alone = nn.functional.mse_loss(value_N, goal_N)
+        central = loss(centre, slow, steps, gamma, self.cost)
+        found = {
+            "loss/values": alone.item(),
+            "loss/centre": central.item(),
+            "value": value_N.mean().item(),
+        }
+        return alone + central, found

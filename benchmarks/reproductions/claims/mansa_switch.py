@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from coevo.agents.agent import Agent
 from coevo.agents.net_policy import NetPolicy
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.claims.bn_ac_climbing import CLIMBING
@@ -17,7 +16,6 @@ from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.steps.values import FitValues
-from coevo.trainers.values.switching import Caller, Centre
 
 STATES, CLIMBS, NOISE, BEST = 12, 3, 0.05, 11
 MOVES = numbered(3)
@@ -69,12 +67,9 @@ def worth(state: int, row: int, column: int) -> float:
 def _measure(end: Trained) -> dict[str, float]:
     """Return what is earned without random moves, and the share of time-steps with calls."""
     policy, centre, player = end.policy(), end.run.values.mixer, "policy"
-    assert isinstance(policy, NetPolicy)
+    assert isinstance(policy, NetPolicy) and centre is not None  # it was trained
     fit = next(s for s in end.run.config.algorithm.cycle if isinstance(s, FitValues))
-    who: Agent = policy
-    if fit.switch is not None:
-        assert isinstance(centre, Centre)  # it was trained
-        who = Caller(policy, centre, ManyStates.seats, epsilon=0.0, always=fit.switch.always)
+    who = fit.mix.player(policy, lambda: centre, ManyStates.seats, epsilon=0.0)
     specs = [EpisodeSpec(seed, dict.fromkeys(ManyStates.seats, player)) for seed in range(GAMES)]
     played = rollout(ManyStates.env_id, specs, {player: who}, {"prompt_style": "terse"})
     return {
@@ -83,7 +78,7 @@ def _measure(end: Trained) -> dict[str, float]:
     }
 
 
-COST = "cycle.fit_values.switch.cost"
+COST = "cycle.fit_values.mix.cost"
 CLAIM = Claim(
     property="""A learner that calls a centre where that is worth its cost finds what independent
         learners miss in the few states in which seats must meet; where a call costs .3, it calls at

@@ -1,18 +1,19 @@
 """Two-step game: a mixer that grows with each value finds what sums and lone learners miss."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
+from coevo.agents.models.nets import Net
 from coevo.benchmarks.reproductions.claim import Claim, Expect, near
 from coevo.benchmarks.reproductions.run import Arm, Trained, World
 from coevo.benchmarks.reproductions.worlds import Micro, world
 from coevo.envs.core.protocol import All, Pay, Protocol
 from coevo.envs.core.task import NoArguments
 from coevo.trainers.collect.rollout import EpisodeSpec, rollout
-from coevo.trainers.steps.values import FitValues
+from coevo.trainers.values.team_steps import team_steps
 
 SAFE, MATRIX = 7.0, ((0.0, 1.0), (1.0, 8.0))
 MOVES = ("a", "b")
@@ -42,12 +43,13 @@ def _measure(end: Trained) -> dict[str, float]:
     """Return what the best moves earn, and the value of meeting, as it was learnt."""
     spec = EpisodeSpec(0, dict.fromkeys(TwoStep.seats, "policy"))
     (played,) = rollout(TwoStep.env_id, [spec], end.run.policies(), {"prompt_style": "terse"})
-    fit = next(s for s in end.run.config.algorithm.cycle if isinstance(s, FitValues))
+    nets = {"policy": cast("Net", end.policy().model)}
     kept, mixer = end.run.values.transitions.kept, end.run.values.mixer
     met = [t for t in kept if t.reward == MATRIX[1][1]]
     assert mixer is not None  # it was trained
     with torch.no_grad():
-        value = fit.values({"policy": end.policy().model}, mixer, met).mean().item()
+        steps = team_steps(nets, nets, met, double=True)
+        value = mixer(steps.value_BN, steps.state_BS).mean().item()
     return {"payoff": played.total("player_0", "payoff"), "value": value}
 
 
