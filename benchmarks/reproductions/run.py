@@ -14,12 +14,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from coevo.agents.agent import Agent
 from coevo.agents.policy import Policy
 from coevo.agents.population import MakePolicy
 from coevo.agents.table import Rows, Table, TabularPolicy
 from coevo.benchmarks.reproductions.taught import Taught
+from coevo.benchmarks.rollouts import task_seeds
+from coevo.envs import make
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.algorithms import algorithm
+from coevo.trainers.collect.rollout import EpisodeSpec, rollout
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.loop import UpdateResult, updates
 from coevo.trainers.run import Run, output_policy, start
@@ -174,6 +178,19 @@ def trained(
             if world.watch is not None:
                 seen.append(world.watch(run, done))
         yield Trained(run, seed, log, seen)
+
+
+def played(world: World, agent: Agent, games: int, seed: int) -> dict[str, float]:
+    """Return the mean outcomes of games in a world, on start states of their own.
+
+    `agent` has every seat.
+    """
+    options = world.options(seed) if callable(world.options) else world.options
+    options = {"prompt_style": "terse", **options}
+    seats = dict.fromkeys(make(world.env, **options).possible_agents, agent.name)
+    specs = [EpisodeSpec(s, seats) for s in task_seeds(games, seed)]
+    found = rollout(world.env, specs, {agent.name: agent.reseeded(seed)}, options)
+    return {key: fmean(e.outcome[key] for e in found) for key in found[0].outcome}
 
 
 def sized(

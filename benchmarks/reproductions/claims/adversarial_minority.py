@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from coevo.agents.registry import scripted
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, sized
+from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, played, sized
 from coevo.benchmarks.reproductions.worlds import Micro, world
 from coevo.envs.core.config import config, real
 from coevo.envs.core.protocol import One, Pay, Protocol
@@ -58,6 +59,9 @@ class Consensus(Micro[ConsensusConfig]):
 raw_env, env = world(Consensus, "three agree, the fourth prevents it", kind="mixed", seats=1)
 
 
+WORLD = World(Consensus.env_id, UPDATES, maker=lambda seed: sized(32, OPTIONS))
+
+
 def _measure(end: Trained) -> dict[str, float]:
     return {"agreement": end.last(LAST, "outcome/agreement")}
 
@@ -82,10 +86,10 @@ CLAIM = Claim(
         was seen, taught nothing.""",
     limits="""The bonus stands for the influence that the source estimates with a model of the
         victims; members are scripts.""",
-    world=World(Consensus.env_id, UPDATES, {}, lambda seed: sized(32, OPTIONS)),
+    world=WORLD,
     changes={**PLAIN, "collect.episodes": 64, "optim.lr": 20.0},
     arms={
-        "random": Arm("reinforce", {"optim.lr": 1e-9}),
+        "random": lambda seed: played(WORLD, scripted("random"), 64 * LAST, seed),
         "adversary": Arm("reinforce"),
         "influence": Arm("reinforce", options={"influence": 0.3}),
     },

@@ -6,14 +6,17 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from coevo.agents.registry import scripted
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, trained
+from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, played, trained
 from coevo.benchmarks.reproductions.worlds import SEAT, Micro, world
 from coevo.envs.core.config import config, real
 from coevo.envs.core.protocol import One, Pay, Protocol
 
 GOAL, DECOY, BEGIN, MOVES, UPDATES, LAST = 8, 0, 6, 14, 50, 10
 """Squares of the goal and the decoy, and where a walker begins; moves of an episode; updates."""
+GAMES = 64 * LAST
+"""Episodes of random edits."""
 WAYS = ("west", "stay", "east")
 SIGNS = ("normal", "reversed")
 
@@ -80,6 +83,9 @@ def victim(seed: int) -> tuple[tuple[float, ...], ...]:
         return tuple(tuple(map(float, learnt.get(key, even))) for key in known)
 
 
+WORLD = World(Steered.env_id, UPDATES, lambda seed: {"victim": victim(seed)})
+
+
 def _measure(end: Trained) -> dict[str, float]:
     return {key: end.last(LAST, f"outcome/{key}") for key in ("goal", "decoy")}
 
@@ -101,18 +107,19 @@ CLAIM = Claim(
         and says what sign is shown. It is paid the negative distance (total variation) of the
         walker's odds from a sure step to the decoy at every move, and -1 for each that is left when
         the goal is reached; the other one is paid -1 where the walker comes to the goal.""",
-    measured=f"Share of episodes that end at the goal and at the decoy, last {LAST} updates.",
+    measured=f"""Share of episodes that end at the goal and at the decoy, last {LAST} updates, or
+        {GAMES} episodes of random edits.""",
     chosen="""Bounds before the figures, but that of random edits: it was .1, and they lead to the
         decoy in .12 of the episodes of 16 moves (two seeds) and .10 of those of 14. After a look at
         two seeds: moves that are left at the goal are charged, since else the adversary ends
         episodes there to be rid of further cost (decoy .51 and .01).""",
     limits="""The intention is given, where the source learns it from preferences; the walker is not
         trained again under attack; no weights of states.""",
-    world=World(Steered.env_id, UPDATES, lambda seed: {"victim": victim(seed)}),
+    world=WORLD,
     changes=CHANGES,
     arms={
         "alone": Arm("grpo", world=ALONE),
-        "random": Arm("grpo", {"optim.lr": 1e-12}, steps=LAST),
+        "random": lambda seed: played(WORLD, scripted("random"), GAMES, seed),
         "targeted": Arm("grpo"),
         "harmful": Arm("grpo", options={"aim": "harm"}),
     },
