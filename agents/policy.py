@@ -176,7 +176,7 @@ def act_together(asked: Sequence[tuple[Policy, Sequence[Request]]]) -> list[list
         of_engine.setdefault(policy.engine, []).append(n)
     replies: dict[int, list[Reply]] = {}
     for engine, numbers in of_engine.items():
-        found = engine.generate_all([next(writings[n]) for n in numbers])
+        found = engine.generate([next(writings[n]) for n in numbers])
         for n, samples in zip(numbers, found, strict=True):
             try:
                 writings[n].send(samples)

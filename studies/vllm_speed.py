@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.engine import Ask, Prompt
 from coevo.agents.engines.scoring import Span
 from coevo.agents.engines.settings import Torch, Vllm
 from coevo.agents.models.adapters import Adapter
@@ -93,7 +93,7 @@ def publish(policy: Policy) -> float:
     began = time.perf_counter()
     policy.publish(policy.version + 1)
     one = SamplingConfig(max_new_tokens=1)
-    policy.engine.generate(policy.ref, [Prompt((5,))], one, [0])
+    policy.engine.generate([Ask(policy.ref, [Prompt((5,))], one, [0])])
     return time.perf_counter() - began
 
 
@@ -243,7 +243,7 @@ def _drawn(
     seeds = np.random.default_rng(prompt.ids).integers(2**63, size=samples).tolist()
     end_ids = policy.tokens.end_ids  # type: ignore[attr-defined]  # of a language model
     given = ([prompt] * samples, policy.sampling, seeds, end_ids, policy.processors)
-    found = policy.engine.generate(policy.ref, *given)
+    (found,) = policy.engine.generate([Ask(policy.ref, *given)])
     most = max(abs(sum(s.logprobs) - exact[tuple(s.ids)]) for s in found)
     share = Counter(tuple(s.ids) for s in found)
     p = {r: torch.tensor(logp).exp().item() for r, logp in exact.items()}

@@ -46,14 +46,19 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What one policy asks its engine; see `Engine.generate`."""
+    """What one policy asks its engine: one reply per prompt."""
 
     policy: PolicyRef
+    """Whose weights."""
     prompts: Sequence[Prompt]
     sampling: SamplingConfig
+    """How replies are drawn."""
     seeds: Sequence[int]
+    """One per prompt, from 0 to 2^64 - 1, of the random numbers of its reply."""
     end_ids: Sequence[int] = ()
+    """Tokens that end a reply."""
     processors: Sequence[LogitProcessor] = ()
+    """Of the scores of every token, in this order."""
 
 
 class Engine(ABC):
@@ -72,36 +77,13 @@ class Engine(ABC):
         return
 
     @abstractmethod
-    def generate(
-        self,
-        policy: PolicyRef,
-        prompts: Sequence[Prompt],
-        sampling: SamplingConfig,
-        seeds: Sequence[int],
-        end_ids: Sequence[int] = (),
-        processors: Sequence[LogitProcessor] = (),
-    ) -> list[Sample]:
-        """Draw one reply per prompt.
-
-        Args:
-            policy: whose weights.
-            prompts: contexts.
-            sampling: how replies are drawn.
-            seeds: one per prompt, from 0 to 2^64 - 1, of the random numbers of its reply.
-            end_ids: tokens that end a reply.
-            processors: of the scores of every token, in this order.
+    def generate(self, asks: Sequence[Ask]) -> list[list[Sample]]:
+        """Draw the replies that some policies wait for, ask by ask.
 
         Raises:
-            EngineError: this version of the policy was never published, or is no more.
+            EngineError: a version of a policy was never published, or is no more.
             ConfigError: the engine cannot apply a processor.
         """
-
-    def generate_all(self, asks: Sequence[Ask]) -> list[list[Sample]]:
-        """Draw the replies that several policies wait for; here one policy after another."""
-        return [
-            self.generate(a.policy, a.prompts, a.sampling, a.seeds, a.end_ids, a.processors)
-            for a in asks
-        ]
 
     @abstractmethod
     def logprobs(
@@ -119,7 +101,7 @@ class Engine(ABC):
             prompts: contexts.
             replies: one per prompt.
             sampling: how replies would be drawn.
-            processors: as in `generate`.
+            processors: as in `Ask`.
         """
 
     def rest(self) -> None:  # noqa: B027  # most have nothing to give back
@@ -140,6 +122,13 @@ class InProcess(Engine):
 
     def retire(self, name: str) -> None:
         self._modules.pop(name, None)
+
+    def generate(self, asks: Sequence[Ask]) -> list[list[Sample]]:
+        return [self.samples(ask) for ask in asks]
+
+    @abstractmethod
+    def samples(self, ask: Ask) -> list[Sample]:
+        """Draw the replies that one policy waits for; see `generate`."""
 
     def module(self, policy: PolicyRef) -> nn.Module:
         """Return the module that answers for a policy."""

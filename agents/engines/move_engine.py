@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.engine import Ask, InProcess, Prompt, Sample
 from coevo.agents.engines.logit_processors import CLOSED, LogitProcessor
 from coevo.agents.sampling import Ids, SamplingConfig, drawn, filtered, uniform
 from coevo.envs.core.episode import PolicyRef
@@ -29,21 +29,13 @@ class MoveEngine(InProcess):
         super().__init__()
         self.read = read
 
-    def generate(
-        self,
-        policy: PolicyRef,
-        prompts: Sequence[Prompt],
-        sampling: SamplingConfig,
-        seeds: Sequence[int],
-        end_ids: Sequence[int] = (),
-        processors: Sequence[LogitProcessor] = (),
-    ) -> list[Sample]:
-        if not prompts:
+    def samples(self, ask: Ask) -> list[Sample]:
+        if not ask.prompts:
             return []
-        logp_NA = self._logp(policy, prompts, sampling)
-        if sampling.temperature:
-            every_N = torch.arange(len(prompts))
-            arm_N = drawn(logp_NA.exp(), every_N, uniform(seeds, 1)[:, 0])
+        logp_NA = self._logp(ask.policy, ask.prompts, ask.sampling)
+        if ask.sampling.temperature:
+            every_N = torch.arange(len(ask.prompts))
+            arm_N = drawn(logp_NA.exp(), every_N, uniform(ask.seeds, 1)[:, 0])
         else:
             arm_N = logp_NA.argmax(1)
         logp_N = logp_NA.gather(1, arm_N.unsqueeze(1)).squeeze(1)

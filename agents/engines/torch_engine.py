@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from coevo.agents.engines.engine import InProcess, Prompt, Sample
+from coevo.agents.engines.engine import Ask, InProcess, Prompt, Sample
 from coevo.agents.engines.logit_processors import LogitProcessor
 from coevo.agents.engines.prefix_cache import PrefixCache
 from coevo.agents.engines.scoring import Scored, Span, micro_batches, score
@@ -48,18 +48,10 @@ class TorchEngine(InProcess):
     def forget(self, name: str) -> None:
         self._caches.pop(name, None)
 
-    def generate(
-        self,
-        policy: PolicyRef,
-        prompts: Sequence[Prompt],
-        sampling: SamplingConfig,
-        seeds: Sequence[int],
-        end_ids: Sequence[int] = (),
-        processors: Sequence[LogitProcessor] = (),
-    ) -> list[Sample]:
-        model = self._model(policy)
-        cache = self._cache(policy.name)
-        return sample(model, prompts, end_ids, sampling, seeds, cache, processors)
+    def samples(self, ask: Ask) -> list[Sample]:
+        model, cache = self._model(ask.policy), self._cache(ask.policy.name)
+        given = ask.prompts, ask.end_ids, ask.sampling, ask.seeds
+        return sample(model, *given, cache, ask.processors)
 
     def _cache(self, name: str) -> PrefixCache:
         limit = int(self.settings.cache_gib * 2**30)

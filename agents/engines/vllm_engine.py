@@ -124,20 +124,7 @@ class VllmEngine(Engine):
             self._drop(old)
 
     @_alone
-    def generate(
-        self,
-        policy: PolicyRef,
-        prompts: Sequence[Prompt],
-        sampling: SamplingConfig,
-        seeds: Sequence[int],
-        end_ids: Sequence[int] = (),
-        processors: Sequence[LogitProcessor] = (),
-    ) -> list[Sample]:
-        (found,) = self.generate_all([Ask(policy, prompts, sampling, seeds, end_ids, processors)])
-        return found
-
-    @_alone
-    def generate_all(self, asks: Sequence[Ask]) -> list[list[Sample]]:
+    def generate(self, asks: Sequence[Ask]) -> list[list[Sample]]:
         """Draw the replies of all adapters in one batch; whole models take turns."""
         found: list[list[Sample]] = [[] for _ in asks]
         known = {n: self._known(a.policy) for n, a in enumerate(asks) if a.prompts}

@@ -17,7 +17,7 @@ from transformers import (
 )
 
 from coevo.agents.agent import Request
-from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.engine import Ask, Prompt
 from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.engines.torch_engine import TorchEngine
@@ -299,7 +299,7 @@ def test_vllm_is_given_the_filters(monkeypatch, llama, given):
         generate=generate, collective_rpc=lambda *_, **__: [[]], reset_prefix_cache=lambda: None
     )
     engine.publish(policy, llama)
-    engine.generate(policy, [Prompt((5,))], SamplingConfig(**given), [0], (END,))
+    engine.generate([Ask(policy, [Prompt((5,))], SamplingConfig(**given), [0], (END,))])
     filters = ("top_p", "top_k", "min_p", "repetition_penalty")
     assert {name: asked[0][name] for name in filters if name in asked[0]} == given
 

@@ -156,13 +156,13 @@ def test_policies_that_share_an_engine_ask_it_at_once_and_say_what_they_would_sa
     alone = moves()
     two.engine = one.engine
     two.publish(two.version)
-    calls, ask = [], one.engine.generate_all
+    calls, ask = [], one.engine.generate
 
     def noted(asks):
         calls.append([(a.policy.name, len(a.prompts)) for a in asks])
         return ask(asks)
 
-    monkeypatch.setattr(one.engine, "generate_all", noted)
+    monkeypatch.setattr(one.engine, "generate", noted)
     assert moves() == alone
     assert calls == [[("a", 4), ("bb", 4)]] * 3
 

@@ -147,7 +147,7 @@ def asked(policy):
 def answers(policy):
     """Return 64 replies to one prompt, which have the learner's log-probabilities."""
     ask = asked(policy)
-    (found,) = policy.engine.generate_all([ask])
+    (found,) = policy.engine.generate([ask])
     replies = [tuple(s.ids) for s in found]
     claimed = policy.engine.logprobs(policy.ref, ask.prompts, replies, SAMPLING)
     for s, logp_N in zip(found, claimed, strict=True):
@@ -165,7 +165,7 @@ def test_adapters_and_a_whole_model_answer_side_by_side_as_the_learner_says(own_
         moved(policy, 1, number)
     found = [answers(policy) for policy in (*policies, *policies)]
     assert found[:3] == found[3:]
-    at_once = policies[0].engine.generate_all([asked(policy) for policy in (*policies, *policies)])
+    at_once = policies[0].engine.generate([asked(policy) for policy in (*policies, *policies)])
     assert [[tuple(s.ids) for s in samples] for samples in at_once] == found
     assert found[0] != found[1] != found[2] != found[0]
     policies[0].engine.close()
@@ -276,13 +276,14 @@ def test_an_engine_in_a_process_of_its_own_changes_nothing_here_and_dies_in_one_
 KILLED = """
 import os, signal
 from pathlib import Path
-from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.engine import Ask, Prompt
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.policy_maker import PolicyMaker
 from coevo.agents.sampling import SamplingConfig
 if __name__ == "__main__":
     policy = PolicyMaker("starter", device="cpu", engine=Vllm(own_process=True))("policy")
-    policy.engine.generate(policy.ref, [Prompt((5, 6))], SamplingConfig(max_new_tokens=2), [0])
+    ask = Ask(policy.ref, [Prompt((5, 6))], SamplingConfig(max_new_tokens=2), [0])
+    policy.engine.generate([ask])
     Path(__file__).with_suffix(".pid").write_text(str(policy.engine._processes[0].pid))
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from coevo.agents.engines.engine import EngineError, Prompt
+from coevo.agents.engines.engine import Ask, EngineError, Prompt
 from coevo.agents.engines.move_engine import MoveEngine
 from coevo.agents.engines.torch_engine import TorchEngine
 from coevo.agents.language_model import LanguageModelAgent
@@ -24,7 +24,9 @@ def model(tiny_model_dir):
 
 
 def draw(engine, policy, seed=0):
-    return engine.generate(policy, PROMPTS, SAMPLING, [seed, seed + 1, seed + 2], (3,))
+    ask = Ask(policy, PROMPTS, SAMPLING, [seed, seed + 1, seed + 2], (3,))
+    (samples,) = engine.generate([ask])
+    return samples
 
 
 def test_given_replies_have_the_log_probabilities_that_they_were_sampled_with(model):
@@ -76,7 +78,7 @@ def test_a_move_engine_draws_by_the_rows_in_force():
     table = nn.Embedding.from_pretrained(torch.tensor([[0.0, 2.0, 50.0], [50.0, 0.0, 0.0]]))
     engine.publish(policy, table)
     prompts = [Prompt((0,), ((0,), (1,)))] * 4000
-    samples = engine.generate(policy, prompts, SAMPLING, range(4000))
+    (samples,) = engine.generate([Ask(policy, prompts, SAMPLING, range(4000))])
     share = sum(s.ids[0] for s in samples) / len(samples)
     expected = float(torch.tensor(2.0 / 0.8).sigmoid())
     assert share == pytest.approx(expected, abs=0.02)

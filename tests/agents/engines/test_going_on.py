@@ -15,7 +15,7 @@ from transformers import (
 
 from coevo.agents.engines import contexts as module
 from coevo.agents.engines.contexts import Way, way_of
-from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.engine import Ask, Prompt
 from coevo.agents.engines.growing_layer import GrowingLayer
 from coevo.agents.engines.logit_processors import GuidedChoice
 from coevo.agents.engines.prefix_cache import PrefixCache
@@ -61,7 +61,8 @@ def chats(engine, turns=5, policy=POLICY, between=lambda: None, choices=(), **se
     for turn in range(turns):
         prompts = [Prompt(ids, choices, goes_on=True) for ids in contexts]
         seeds = range(100 * turn, 100 * turn + len(prompts))
-        replies = engine.generate(policy, prompts, config, seeds, (END,), (GuidedChoice(),))
+        ask = Ask(policy, prompts, config, seeds, (END,), (GuidedChoice(),))
+        (replies,) = engine.generate([ask])
         found.append(replies)
         contexts = [
             (*ids, *r.ids, *range(30, 31 + (row + turn) % 4), 7)
@@ -189,9 +190,8 @@ def test_equal_chats_are_read_once(llama):
         for turn in range(4):
             prompts = [Prompt(ids, ((8, END), (9, END)), goes_on=True) for ids in contexts]
             seeds = range(500 * turn, 500 * turn + 500)
-            replies = engine.generate(
-                POLICY, prompts, SamplingConfig(), seeds, (END,), (GuidedChoice(),)
-            )
+            ask = Ask(POLICY, prompts, SamplingConfig(), seeds, (END,), (GuidedChoice(),))
+            (replies,) = engine.generate([ask])
             contexts = [(*c, *r.ids, 7) for c, r in zip(contexts, replies, strict=True)]
             assert len(set(contexts)) == 2 ** (turn + 1)
     # Each prompt of n states reads at most 3 tokens, and each of its 2 n replies one.
@@ -201,7 +201,7 @@ def test_equal_chats_are_read_once(llama):
 def test_what_cannot_go_on_is_not_kept(llama):
     engine = engine_of(llama)
     prompts = [Prompt(ids) for ids in STARTS]
-    engine.generate(POLICY, prompts, SamplingConfig(), range(len(prompts)), (END,))
+    engine.generate([Ask(POLICY, prompts, SamplingConfig(), range(len(prompts)), (END,))])
     assert not engine._caches["policy"].nbytes
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM
 
-from coevo.agents.engines.engine import Prompt
+from coevo.agents.engines.engine import Ask, Prompt
 from coevo.agents.engines.logit_processors import CLOSED, GuidedChoice, Place, Step, trie
 from coevo.agents.engines.scoring import Span, score
 from coevo.agents.engines.torch_engine import TorchEngine
@@ -98,7 +98,8 @@ def test_what_is_sampled_is_what_is_scored(llama, engine, guide, temperature):
     config = SamplingConfig(temperature=temperature, max_new_tokens=10)
     starts = [(5, 6, 7), (8, 9), tuple(range(4, 40))]
     prompts = [Prompt(p, c) for p in starts for c in (CHOICES, ()) for _ in range(20)]
-    samples = engine.generate(POLICY, prompts, config, range(len(prompts)), (END,), (guide,))
+    ask = Ask(POLICY, prompts, config, range(len(prompts)), (END,), (guide,))
+    (samples,) = engine.generate([ask])
     for prompt, s in zip(prompts, samples, strict=True):
         after = s.ids[s.ids.index(CLOSE) + 1 :] if CLOSE in s.ids else s.ids
         assert tuple(after) in CHOICES or not prompt.choices
