@@ -47,7 +47,7 @@ CLAIM = Claim(
         way, the share that three times brings.""",
     chosen="""Bounds after a look at one seed of each player; that the knee lies between once and
         three times was expected before.""",
-    limits="""Players are scripts: nothing is trained, on easy or on hard quests.""",
+    limits="""Players are scripts; `quest_matrix` trains on easy and on hard quests.""",
     arms={arm: played(name) for arm, name in PLAYERS.items()},
     expect=(
         *(
