@@ -24,6 +24,8 @@ COLOURS = {
     "bomb": (40, 40, 44),
     "dust": (196, 190, 178),
     "key": (224, 176, 32),
+    "door": (120, 78, 40),
+    "bin": (62, 100, 70),
     "chest": (140, 92, 48),
     "fruit": (232, 96, 60),
     "mud": (150, 126, 92),
@@ -31,7 +33,7 @@ COLOURS = {
     "crate": (198, 164, 112),
 }
 """Kind of ground -> its colour; others are drawn grey."""
-FULL = ("wall", "rock", "river", "water", "mud", "crate", "chest")
+FULL = ("wall", "rock", "river", "water", "mud", "crate", "chest", "door", "bin")
 """Kinds that fill their cell; others are things upon a floor, drawn as discs."""
 SEATS = ((46, 92, 170), (214, 120, 28), (122, 62, 150), (24, 140, 128), (190, 50, 110))
 
