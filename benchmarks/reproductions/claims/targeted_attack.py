@@ -10,7 +10,7 @@ from coevo.agents.registry import scripted
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import PLAIN, Arm, Trained, World, played, trained
 from coevo.benchmarks.reproductions.worlds import SEAT, Micro, world
-from coevo.envs.core.config import config, real
+from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.protocol import One, Pay, Protocol
 
 GOAL, DECOY, BEGIN, MOVES, UPDATES, LAST = 8, 0, 6, 14, 50, 10
@@ -19,6 +19,11 @@ GAMES = 64 * LAST
 """Episodes of random edits."""
 WAYS = ("west", "stay", "east")
 SIGNS = ("normal", "reversed")
+SEEN = tuple(f"Square {at}, steering {sign}" for at in range(GOAL) for sign in SIGNS)
+"""What there is to see, square by square and sign by sign."""
+ASKED, SURE = ". Shown as?", ", for sure"
+CHECK, COST = "check", 0.02
+"""Move that shows the truth before the next one, and what it costs."""
 
 
 @config
@@ -28,8 +33,15 @@ class SteeredConfig:
     victim: tuple[tuple[Annotated[float, real(0, 1)], ...], ...] = ()
     """Odds of the moves of a walker, square by square and sign by sign; the seat then chooses the
     sign that it sees. Without any, the seat is the walker."""
+    checks: bool = False
+    """Whether a walker may look what is true, at a cost."""
+    begin: Annotated[int, whole(0, GOAL - 1)] = 0
+    """Square of the start; 0 draws it."""
     aim: Literal["decoy", "harm"] = "decoy"
     """What an adversary is paid for: odds of the move to the decoy, or that the walker fails."""
+    adversaries: tuple[tuple[Annotated[float, real(0, 1)], ...], ...] = ()
+    """Chance that each shows `reversed`, square by square and sign by sign; one of them, drawn for
+    the episode, says what the seat sees, which is the walker."""
 
 
 class Steered(Micro[SteeredConfig]):
@@ -43,16 +55,26 @@ class Steered(Micro[SteeredConfig]):
 
     def protocol(self, rng: np.random.Generator, options: Mapping[str, Any]) -> Protocol:
         c = self.config
-        self.at = BEGIN if c.victim else 1 + int(rng.integers(GOAL - 1))
+        many = len(c.adversaries)
+        shows = c.adversaries[int(rng.integers(many))] if many else ()
+        self.at = c.begin or 1 + int(rng.integers(GOAL - 1))
         for left in range(MOVES, 0, -1):
             mirrored = int(rng.integers(2))
-            here = f"Square {self.at}, steering {SIGNS[mirrored]}"
+            seen = 2 * self.at + mirrored
             if not c.victim:
-                way = yield One(SEAT, terse=here, moves=WAYS)
+                if shows:
+                    seen = 2 * self.at + int(rng.random() < shows[seen])
+                ways = (*WAYS, CHECK) if c.checks else WAYS
+                way = yield One(SEAT, terse=SEEN[seen], moves=ways)
+                if way == CHECK:
+                    yield Pay({SEAT: -COST})
+                    way = yield One(SEAT, terse=SEEN[2 * self.at + mirrored] + SURE, moves=WAYS)
             else:
-                shown = yield One(SEAT, terse=f"{here}. Shown as?", moves=SIGNS)
+                shown = yield One(SEAT, terse=f"{SEEN[seen]}{ASKED}", moves=SIGNS)
                 odds = np.array(c.victim[2 * self.at + SIGNS.index(shown)])
-                way = WAYS[int(rng.choice(len(WAYS), p=odds / odds.sum()))]
+                way = _drawn(odds, rng)
+                if way == CHECK:
+                    way = _drawn(np.array(c.victim[len(SEEN) + seen]), rng)
                 if c.aim == "decoy":
                     yield Pay({SEAT: float(odds[2 if mirrored else 0]) - 1})
             step = WAYS.index(way) - 1
@@ -69,21 +91,36 @@ class Steered(Micro[SteeredConfig]):
         return {"goal": float(self.at == GOAL), "decoy": float(self.at == DECOY)}
 
 
+def _drawn(odds_W: np.ndarray, rng: np.random.Generator) -> str:
+    return (*WAYS, CHECK)[int(rng.choice(len(odds_W), p=odds_W / odds_W.sum()))]
+
+
 raw_env, env = world(Steered, "a corridor with a sign", kind="cooperative", seats=1)
 CHANGES = {**PLAIN, "collect.episodes": 64, "collect.group_size": 8, "optim.lr": 20.0}
 ALONE = World(Steered.env_id, UPDATES)
 
 
+Odds = tuple[tuple[float, ...], ...]
+"""Odds of the moves of a walker, for all that there is to see; see `odds`."""
+
+
+def odds(walker: Trained) -> Odds:
+    """Return what a walker has learnt: for what is shown, and, where it may check, for sure."""
+    learnt, checks = walker.learnt(), walker.run.config.env_options.get("checks", False)
+    known = {key: len(WAYS) + checks for key in SEEN}
+    known |= {key + SURE: len(WAYS) for key in SEEN if checks}
+    rows = [learnt.get(key, [1 / size] * size) for key, size in known.items()]
+    return tuple(tuple(map(float, row)) for row in rows)
+
+
 @lru_cache(maxsize=8)
-def victim(seed: int) -> tuple[tuple[float, ...], ...]:
+def victim(seed: int, checks: bool = False) -> Odds:
     """Return the odds of a walker that was trained where the sign is true."""
-    with trained(ALONE, Arm("grpo"), seed, CHANGES) as end:
-        learnt, even = end.learnt(), [1 / 3] * 3
-        known = [f"Square {at}, steering {sign}" for at in range(GOAL) for sign in SIGNS]
-        return tuple(tuple(map(float, learnt.get(key, even))) for key in known)
+    with trained(ALONE, Arm("grpo", options={"checks": checks}), seed, CHANGES) as end:
+        return odds(end)
 
 
-WORLD = World(Steered.env_id, UPDATES, lambda seed: {"victim": victim(seed)})
+WORLD = World(Steered.env_id, UPDATES, lambda seed: {"victim": victim(seed), "begin": BEGIN})
 
 
 def _measure(end: Trained) -> dict[str, float]:
@@ -113,8 +150,8 @@ CLAIM = Claim(
         decoy in .12 of the episodes of 16 moves (two seeds) and .10 of those of 14. After a look at
         two seeds: moves that are left at the goal are charged, since else the adversary ends
         episodes there to be rid of further cost (decoy .51 and .01).""",
-    limits="""The intention is given, where the source learns it from preferences; the walker is not
-        trained again under attack; no weights of states.""",
+    limits="""The intention is given, where the source learns it from preferences; no weights of
+        states. The walker is trained again under attack in `robust_retraining`.""",
     world=WORLD,
     changes=CHANGES,
     arms={
