@@ -22,12 +22,35 @@ KUHN, HANABI, OPENSPIEL = "coevo/kuhn_poker-v0", "coevo/tiny_hanabi-v0", "coevo/
 KUHN3 = {"game": "kuhn_poker(players=3)"}
 
 
-@pytest.mark.parametrize("name", [name for name, one in SCENARIOS.items() if one.refs])
+GREEDY = {"spare": 0}
+MEASURED = {
+    "gathering_foragers": {},
+    "gathering_guards": {},
+    "cleanup_cleaner": {},
+    "harvest_foragers": GREEDY,
+    "harvest_guest": GREEDY,
+}
+"""Scenario whose references are played -> options of the experts who count as 1."""
+
+
+@pytest.mark.parametrize("name", [n for n, x in SCENARIOS.items() if x.refs and n not in MEASURED])
 def test_references_are_what_exact_play_gives(name):
     where = SCENARIOS[name]
     rounds = "recursion" in where.refs_source
     found = dilemma_references(where) if rounds else scenario_references(where)
     assert found == pytest.approx(where.refs, abs=1e-3)
+    assert where.refs_source
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_references_are_what_players_come_to(name):
+    where = SCENARIOS[name]
+    best = replace(where, env_options=MEASURED[name])
+    played = (RandomAgent(), where), (scripted("expert:1"), best)
+    for (player, place), reference in zip(played, where.refs, strict=True):
+        found = play_scenario(player, place, episodes=30, seed=1)
+        low, high = found.interval
+        assert abs(found.value - reference) < high - low  # four standard errors
     assert where.refs_source
 
 
