@@ -8,7 +8,8 @@ archive of good solutions that differ; the policy is the best of them. `qd_score
 sum of the fitness over the cells.
 
 Later work adds a line towards a second parent to the mutation, and gradients of a critic that is
-conditioned on the descriptor (Faldor et al. 2023, arXiv 2303.03832); both are left out.
+conditioned on the descriptor (Faldor et al. 2023, arXiv 2303.03832). Both are left out of the cycle
+and tried in the claim `dcg_maze` (`archive.descriptor_gradients`).
 """
 
 from coevo.trainers import parts as p

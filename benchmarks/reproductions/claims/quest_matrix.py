@@ -25,16 +25,16 @@ def sees(terse: str) -> str:
     return f"{thing} {carried} {rest.partition('.')[0] == room}"
 
 
-def _world(house: str) -> World:
-    options = {**HOUSES[house], "reward": "step"}
+def _world(level: str) -> World:
+    options = {**HOUSES[level], "reward": "step"}
     return World(ENV, UPDATES, options, lambda seed: sized(ROWS, WORDS, sees=sees))
 
 
 def _done(agent: Agent, seed: int) -> dict[str, float]:
-    """Return the share of errands that an agent does, house by house."""
+    """Return the share of errands that an agent does in either kind of house."""
     return {
-        house: played(_world(house), agent, GAMES, seed)["done"] / HOUSES[house]["steps"]
-        for house in HOUSES
+        level: played(_world(level), agent, GAMES, seed)["done"] / HOUSES[level]["steps"]
+        for level in HOUSES
     }
 
 
