@@ -22,10 +22,10 @@ TURNING = 0.1
 """Chance that a scripted vessel which sees nothing turns, in a step."""
 
 
-def told(pairs: Iterable[tuple[bool, bool]]) -> float:
+def shared_bits(pairs: Iterable[tuple[bool, bool]]) -> float:
     """Return the mutual information of two yes-or-no facts, in bits, from pairs of them.
 
-    >>> told([(True, True), (False, False)]), told([(True, True), (True, False)])
+    >>> shared_bits([(True, True), (False, False)]), shared_bits([(True, True), (True, False)])
     (1.0, 0.0)
     """
     joint = np.zeros((2, 2))
@@ -89,7 +89,7 @@ def _measure(end: Trained) -> dict[str, float]:
     return {
         "efficiency": fmean(e.outcome["efficiency"] for e in played),
         "first": end.first("outcome/efficiency"),
-        "told": told(said),
+        "bits": shared_bits(said),
     }
 
 
@@ -142,6 +142,6 @@ CLAIM = Claim(
         Expect("hear none: plastic a step", "none.efficiency"),
         Expect("learnt: hear each over hear none", "each.efficiency / none.efficiency"),
         Expect("scripted: honest over deaf", "honest.efficiency / deaf.efficiency", low=1.03),
-        Expect("hear each: bits of what is in sight", "each.told", 0.0, high=0.1),
+        Expect("hear each: bits of what is in sight", "each.bits", 0.0, high=0.1),
     ),
 )
