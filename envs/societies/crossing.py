@@ -159,7 +159,7 @@ def minutes(config: CrossingConfig, counts: ArrayLike) -> Odds:
     """Return what each way takes with so many travellers on it.
 
     >>> minutes(CrossingConfig(), [2, 2, 0]).tolist()
-    [3.0, 3.0, 3.0]
+    [3.0, 3.0, 5.0]
     """
     found: Odds = np.asarray(config.base) + np.asarray(config.slow) * np.asarray(counts)
     return found
