@@ -186,10 +186,10 @@ def test_a_node_is_killed(actor, started, whole, nodes, tmp_path, rng, fault):
     for pid in held[lost].values():
         if alive(pid):
             os.kill(pid, signal.SIGKILL)
-    done = run.wait()
+    done = again = run.wait()
     if actor == "Worker":
         told = done.status == 0 and "a rollout worker died" in done.out and not done.err
     else:
-        told = done.status == 1 and "rank 1 of 2 has died" in done.err
-        told = told and resumed(run.folder, OVER_NODES).status == 0
-    fault("killed node", told and ends(run.folder) == whole, (actor, done))
+        again = resumed(run.folder, OVER_NODES)
+        told = done.status == 1 and "rank 1 of 2 has died" in done.err and again.status == 0
+    fault("killed node", told and ends(run.folder) == whole, (actor, done, again))
