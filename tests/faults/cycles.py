@@ -40,6 +40,8 @@ TOLD = {
     "adapters": ("mars", *MODEL, "population={name: adapters, rank: 2, frozen: [player_0]}"),
     "played ahead": ("mars", *MODEL, "collect.staleness=2", "loss.is_correction={name: token_tis}"),
     "a reward that is fitted": ("spa", *TABLE),
+    "imitation": ("sft", *MODEL),
+    "values of moves": ("iql", "--model", "net:hidden=8", *SMALL, "collect.episodes=8"),
 }
 """Kind of cycle -> what `coevo train` is told."""
 
