@@ -66,4 +66,4 @@ def rows():
     """Return a function that gives the figures of 60 larger steps, in which the ways part."""
     claim = aa_split.CLAIM
     quick = replace(claim, changes={**claim.changes, "optim.lr": 0.3})
-    return lambda some="": {f.label: f for f in quick.run([0], steps=60, figures=some).figures}
+    return lambda some="": {f.label: f for f in quick.run([0], steps=60, labels=some).figures}
