@@ -52,7 +52,8 @@ def _quiet_forks() -> Iterator[None]:
 def _loaded() -> None:
     """Import once what every child needs."""
     import torch
-    import transformers  # noqa: F401 - imported for the children
+    import torch._dynamo  # which the first optimiser imports, in every child
+    import transformers.modeling_utils  # noqa: F401 - imported for the children
 
     from coevo import __main__  # noqa: F401 - as above
     from coevo.commands import compare, evaluate, tournament, train  # noqa: F401 - as above

@@ -17,6 +17,7 @@ from coevo.trainers.run_folder import RunFolder
 FORKS = """
 import json, os, sys, traceback
 import coevo.benchmarks.reproductions.run
+import torch._dynamo  # which the first optimiser imports
 
 for line in sys.stdin:
     program, *words = json.loads(line)
