@@ -34,10 +34,7 @@ class Perceptron:
             (self.inputs, self.units),
             (1, self.units),
             (self.units, self.outputs),
-            (
-                1,
-                self.outputs,
-            ),
+            (1, self.outputs),
         )
 
     @property
@@ -90,7 +87,7 @@ class Climbing:
     noise: float = 0.2
     """Deviation of the noise on the actor's actions in targets, which is cut at .5."""
     steps: int = 30
-    """TimeSteps of a member."""
+    """Gradient steps of a member."""
     rate: float = 5e-3
     """Step size of members."""
 
