@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from coevo.agents.engines.scoring import InnerLayer, Scored, chosen
 from coevo.agents.models.copies import FrozenCopies, blend, copy_weights, frozen_copy
 from coevo.agents.policy import Policy
-from coevo.envs.core.errors import UndefinedError
+from coevo.envs.core.errors import ConfigError, UndefinedError
 from coevo.trainers import ranks
 from coevo.trainers.batch import Batch
 from coevo.trainers.components.base import Denominators
@@ -22,7 +22,7 @@ from coevo.trainers.items import Items
 from coevo.trainers.learners.algorithm_settings import AlgorithmSettings
 from coevo.trainers.learners.eight_bit import adamw8bit
 from coevo.trainers.learners.item_objective import ItemObjective
-from coevo.trainers.learners.masters import masters_of, unsharded
+from coevo.trainers.learners.masters import Float32, Masters, unsharded
 from coevo.trainers.learners.memory import allow_recomputing, within_memory
 from coevo.trainers.learners.passes import MicroBatch, Passes
 from coevo.trainers.learners.settings import Critic, OptimConfig, UtteranceCritic, ValueCritic
@@ -71,7 +71,7 @@ class Learner:
         if recompute:
             allow_recomputing(self.model)
         self.reward_head = agent.weights.reward_head() if rewards else None
-        self.masters = masters_of(self.model)
+        self.masters = _masters_of(self.model)
         budget = self.optim.token_budget
         self.passes = Passes(
             agent, self.head, budget, recompute, self.reward_head, self.masters.model
@@ -348,6 +348,24 @@ class Learner:
             "masters": self.masters.kept,
         }
         return {name: part for name, part in parts.items() if part is not None}
+
+
+def _masters_of(model: nn.Module) -> Masters:
+    """Return what an optimiser moves for a model.
+
+    Raises:
+        ConfigError: several ranks would have to hold masters of weights in half precision.
+    """
+    half = any(p.requires_grad and p.element_size() < 4 for p in model.parameters())
+    if ranks.count() == 1:
+        return Float32(model) if half else Masters(model)
+    if half:
+        raise ConfigError(
+            f"dtype=bfloat16 and {ranks.count()} ranks contradict each other: shards are float32"
+        )
+    from coevo.trainers.learners.shards import Shards  # takes a second to import
+
+    return Shards(model)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from coevo.envs.core.errors import ConfigError
 from coevo.trainers import ranks
 
 
@@ -83,24 +82,6 @@ def _hand_over(master: nn.Parameter, half: Tensor) -> None:
     given = half.grad.to(master.dtype)
     master.grad = given if master.grad is None else master.grad + given
     half.grad = None
-
-
-def masters_of(model: nn.Module) -> Masters:
-    """Return what an optimiser moves for a model.
-
-    Raises:
-        ConfigError: several ranks would have to hold masters of weights in half precision.
-    """
-    half = any(p.requires_grad and p.element_size() < 4 for p in model.parameters())
-    if ranks.count() == 1:
-        return Float32(model) if half else Masters(model)
-    if half:
-        raise ConfigError(
-            f"dtype=bfloat16 and {ranks.count()} ranks contradict each other: shards are float32"
-        )
-    from coevo.trainers.learners.shards import Shards  # takes a second to import
-
-    return Shards(model)
 
 
 def unsharded(tensor: Tensor) -> Tensor:
