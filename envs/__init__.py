@@ -431,7 +431,7 @@ _add("grids.rule_world", "cooperative",
      source="random: 400 games, 1.093 with standard error 0.097; oracle: the mean over the 36 "
      "worlds of what a search over all states finds, exactly")
 _add("grids.trash_keys", "cooperative",
-     "fetch a key, open a door, bring trash to a bin; managers may name subgoals", SELF_PLAY,
+     "fetch a key, open a door, bring trash to a bin", SELF_PLAY,
      random=0.0025, oracle=1.0, simultaneous=True, seats=2,
      source="random: 400 games, 0.003 with standard error 0.003; oracle: the trash in the bin, "
      "which experts do in all of 200 games")

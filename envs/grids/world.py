@@ -273,10 +273,6 @@ class GridWorld(Task[G]):
 
     # ---- What a seat sees ------------------------------------------------------------------------
 
-    def body(self, seat: str) -> int:
-        """Return the number of what is on the map for a seat: of itself, here."""
-        return self.seats.index(seat)
-
     @property
     def numbers(self) -> int:  # type: ignore[override]  # the world says how many there are
         return len(self.moves)
@@ -305,7 +301,7 @@ class GridWorld(Task[G]):
 
     def array(self, seat: str) -> Array:
         """Return planes of ground, of others by heading as the seat sees it, and of facts."""
-        i = self.body(seat)
+        i = self.seats.index(seat)
         c, facts = self.config, self.facts(i)
         ground, kinds = len(self.ground), len(self.ground) + len(self.others)
         shape = (kinds + len(facts), c.ahead + c.behind + 1, 2 * c.side + 1)
@@ -476,7 +472,7 @@ class GridWorld(Task[G]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Return the move that the world's expert aims at, mostly."""
-        return mostly(self.moves, {self.aim(self.body(seat)): 1.0}, skill)
+        return mostly(self.moves, {self.aim(self.seats.index(seat)): 1.0}, skill)
 
     def toward(self, i: int, goals: Planes) -> str | None:
         """Return the walk on a shortest way to the nearest goal; None where there is none."""
@@ -514,7 +510,7 @@ class GridWorld(Task[G]):
 
     def hide(self, seat: str, rng: np.random.Generator) -> bool:
         """Draw anew what lies outside the window of a seat, and who is there."""
-        i = self.body(seat)
+        i = self.seats.index(seat)
         unseen = self.unseen(i)
         for j, cell in enumerate(self.at):
             if j != i and cell is not None and unseen[cell]:
