@@ -9,7 +9,7 @@ sum of the fitness over the cells.
 
 Later work adds a line towards a second parent to the mutation, and gradients of a critic that is
 conditioned on the descriptor (Faldor et al. 2023, arXiv 2303.03832). Both are left out of the cycle
-and tried in the claim `dcg_maze` (`archive.descriptor_gradients`).
+and tried in the claim `dcg_maze`, which holds them.
 """
 
 from coevo.trainers import parts as p

@@ -15,14 +15,14 @@ from coevo.benchmarks.reproductions.claims.novelty_maze import (
     SIDE,
     WALL,
 )
-from coevo.trainers.archive.archive import Archive, Artifact
-from coevo.trainers.archive.breeding import keep
-from coevo.trainers.archive.descriptor_gradients import (
+from coevo.benchmarks.reproductions.descriptor_gradients import (
     Climbing,
     DescriptorCritic,
     Perceptron,
     TimeSteps,
 )
+from coevo.trainers.archive.archive import Archive, Artifact
+from coevo.trainers.archive.breeding import keep
 from coevo.trainers.archive.selectors import Grid, even
 
 MEMBERS, GENERATIONS, UPDATES, RECENT = 60, 100, 60, 40

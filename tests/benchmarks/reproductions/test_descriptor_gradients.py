@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from coevo.trainers.archive.descriptor_gradients import (
+from coevo.benchmarks.reproductions.descriptor_gradients import (
     Climbing,
     DescriptorCritic,
     Perceptron,
