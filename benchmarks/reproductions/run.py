@@ -42,6 +42,14 @@ PLAIN = {**SGD, "rewards": ()}
 """Those on the payoff of the environment alone."""
 ADAM = {"optim.beta2": 0.999, "optim.warmup": 0, "optim.grad_norm": 1e9}
 """Steps of Adam with the decays of its paper, from the first update on and of any length."""
+NETS = {
+    "rewards": (),
+    "critic.lr": 1e-2,
+    "optim.lr": 3e-3,
+    "optim.warmup": 0,
+    "optim.minibatches": 4,
+}
+"""Settings of `turn_ppo` for small networks on the payoff of the environment alone."""
 NEVER = 10**9
 """Updates between what a claim does not look at."""
 

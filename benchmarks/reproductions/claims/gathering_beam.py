@@ -1,7 +1,7 @@
 """Gathering: where apples are scarce, seats that learn alone come to fire at each other."""
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Found
-from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.run import NETS, Arm, Trained, World
 from coevo.trainers import components as c
 
 ENV, GATHERERS, STEPS, TIMEOUT = "coevo/gathering-v0", 2, 60, 15
@@ -74,15 +74,11 @@ CLAIM = Claim(
         settings={"model": "net:hidden=32", "threads": 1},
     ),
     changes={
+        **NETS,
         "population": "separate",
-        "rewards": (),
         "collect.episodes": EPISODES,
         "advantage.credit.gamma": 0.95,
-        "critic.lr": 1e-2,
         "loss.regularise": (c.Entropy(coef=0.05),),
-        "optim.lr": 3e-3,
-        "optim.warmup": 0,
-        "optim.minibatches": 4,
     },
     arms={
         "plenty": Arm("turn_ppo", options={"respawn": PLENTY}),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
-from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.run import NETS, Arm, Trained, World
 from coevo.trainers import components as c
 
 ENV, STEPS = "coevo/harvest-v0", 80
@@ -73,15 +73,11 @@ CLAIM = Claim(
         settings={"model": "net:hidden=32", "threads": 1},
     ),
     changes={
+        **NETS,
         "population": "separate",
-        "rewards": (),
         "collect.episodes": EPISODES,
         "advantage.credit.gamma": 0.97,
-        "critic.lr": 1e-2,
         "loss.regularise": (c.Entropy(coef=0.01),),
-        "optim.lr": 3e-3,
-        "optim.warmup": 0,
-        "optim.minibatches": 4,
     },
     arms={
         "four": Arm("turn_ppo", options={"harvesters": 4}),

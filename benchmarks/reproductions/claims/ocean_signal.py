@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect, Measures
-from coevo.benchmarks.reproductions.run import Arm, Trained, World
+from coevo.benchmarks.reproductions.run import NETS, Arm, Trained, World
 from coevo.envs import make
 from coevo.envs.grids.ocean import SIGNAL
 from coevo.envs.grids.world import POINTS
@@ -120,14 +120,10 @@ CLAIM = Claim(
         hears none""",
     world=World(ENV, UPDATES, options=SEA, settings={"model": "net:hidden=32", "threads": 1}),
     changes={
-        "rewards": (),
+        **NETS,
         "collect.episodes": EPISODES,
         "advantage.credit.gamma": 0.95,
-        "critic.lr": 1e-2,
         "loss.regularise": (c.Entropy(coef=0.01),),
-        "optim.lr": 3e-3,
-        "optim.warmup": 0,
-        "optim.minibatches": 4,
     },
     arms={
         "each": Arm("turn_ppo", options={"hear": "each"}),
