@@ -13,7 +13,7 @@ from coevo.agents.policy import Policy
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.sharing import Sharing, game_of
+from coevo.trainers.archive.sharing import Recipients, Sharing, game_of
 from coevo.trainers.collect.injected import Injected, Trained
 from coevo.trainers.collect.rollout import EpisodeSpec
 
@@ -46,8 +46,8 @@ class InjectedTexts:
         seats = dict.fromkeys(self._seats_of(spec), "")
         if self.by.reads_prompts:
             seats |= {s: text for s, text in self._asked(spec).items() if s in seats}
-        game = game_of(spec.env, spec.options)
-        shared = self.by.shared_out(self.artifacts, seats, rng, game)
+        to = Recipients(seats, game_of(spec.env, spec.options))
+        shared = self.by.shared_out(self.artifacts, to, rng)
         injected = {s: Injected(a.id, str(a.payload), self.trained) for s, a in shared.items()}
         return replace(spec, injected=injected)
 

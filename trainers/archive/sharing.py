@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,16 @@ from coevo.trainers.archive.archive import Artifact
 
 WORTH, USED = "worth/", "used/"
 """Beginnings of what an artifact's `stats` say of every game: its worth there, and its uses."""
+
+
+@dataclass(frozen=True)
+class Recipients:
+    """The seats of a task, which get artifacts."""
+
+    seats: Mapping[str, str]
+    """Seat -> what it is asked first, where the sharing `reads_prompts`; else empty."""
+    game: str = ""
+    """See `game_of`."""
 
 
 @config
@@ -44,11 +55,10 @@ class Softmax:
     def shared_out(
         self,
         artifacts: Sequence[Artifact],
-        seats: Mapping[str, str],
+        to: Recipients,
         rng: np.random.Generator,
-        game: str = "",
     ) -> dict[str, Artifact]:
-        return dict.fromkeys(seats, self(artifacts, rng))
+        return dict.fromkeys(to.seats, self(artifacts, rng))
 
 
 @config
@@ -68,18 +78,17 @@ class Nearest:
     def shared_out(
         self,
         artifacts: Sequence[Artifact],
-        seats: Mapping[str, str],
+        to: Recipients,
         rng: np.random.Generator,
-        game: str = "",
     ) -> dict[str, Artifact]:
         """Return one for every seat.
 
         >>> key, door = (Artifact(t, "experience", t) for t in ("fetch the key", "open the door"))
-        >>> given = {"player_0": "Where is the door?"}
+        >>> given = Recipients({"player_0": "Where is the door?"})
         >>> Nearest(among=1).shared_out([key, door], given, np.random.default_rng(0))["player_0"].id
         'open the door'
         """
-        return {seat: self._drawn(artifacts, prompt, rng) for seat, prompt in seats.items()}
+        return {seat: self._drawn(artifacts, prompt, rng) for seat, prompt in to.seats.items()}
 
     def _drawn(
         self, artifacts: Sequence[Artifact], prompt: str, rng: np.random.Generator
@@ -100,9 +109,8 @@ class Deal:
     def shared_out(
         self,
         artifacts: Sequence[Artifact],
-        seats: Mapping[str, str],
+        to: Recipients,
         rng: np.random.Generator,
-        game: str = "",
     ) -> dict[str, Artifact]:
         """Return one for every seat.
 
@@ -110,17 +118,18 @@ class Deal:
             ConfigError: there are fewer than seats.
 
         >>> two = [Artifact(str(i), "instruction", "") for i in range(2)]
-        >>> dealt = Deal().shared_out(two, {"one": "", "other": ""}, np.random.default_rng(0))
+        >>> given = Recipients({"one": "", "other": ""})
+        >>> dealt = Deal().shared_out(two, given, np.random.default_rng(0))
         >>> sorted(a.id for a in dealt.values())
         ['0', '1']
         """
-        if len(artifacts) < len(seats):
+        if len(artifacts) < len(to.seats):
             raise ConfigError(
-                f"deal: {len(artifacts)} artifacts for {len(seats)} seats; put evolve_texts "
+                f"deal: {len(artifacts)} artifacts for {len(to.seats)} seats; put evolve_texts "
                 "before inject_text, or give as many in cycle.inject_text.first"
             )
         order = rng.permutation(len(artifacts))
-        return {seat: artifacts[i] for seat, i in zip(seats, order, strict=False)}
+        return {seat: artifacts[i] for seat, i in zip(to.seats, order, strict=False)}
 
 
 @config
@@ -143,9 +152,8 @@ class ByGame:
     def shared_out(
         self,
         artifacts: Sequence[Artifact],
-        seats: Mapping[str, str],
+        to: Recipients,
         rng: np.random.Generator,
-        game: str = "",
     ) -> dict[str, Artifact]:
         """Return one for all seats.
 
@@ -153,13 +161,14 @@ class ByGame:
         >>> one.stats = {"worth/a": 1.0, "used/a": 9.0, "worth/b": 1.0, "used/b": 0.0}
         >>> other.stats = {"worth/a": 1.0, "used/a": 0.0, "worth/b": 0.9, "used/b": 9.0}
         >>> drawn, rng = ByGame(explore=0), np.random.default_rng(0)
-        >>> [drawn.shared_out([one, other], {"x": ""}, rng, g)["x"].id for g in "ab"]
+        >>> given = [Recipients({"x": ""}, game) for game in "ab"]
+        >>> [drawn.shared_out([one, other], to, rng)["x"].id for to in given]
         ['one', 'other']
         """
         any_of = int(rng.integers(len(artifacts)))
         explores = rng.random() < self.explore
-        best = any_of if explores else int(np.argmax(self.scores(artifacts, game)))
-        return dict.fromkeys(seats, artifacts[best])
+        best = any_of if explores else int(np.argmax(self.scores(artifacts, to.game)))
+        return dict.fromkeys(to.seats, artifacts[best])
 
     def scores(self, artifacts: Sequence[Artifact], game: str) -> np.ndarray:
         """Return how good each artifact is for a game; infinite where it was never tried."""

@@ -10,7 +10,7 @@ from coevo.envs.core.config import config as component
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import loop
 from coevo.trainers.archive.archive import Artifact
-from coevo.trainers.archive.sharing import Deal
+from coevo.trainers.archive.sharing import Deal, Recipients
 from coevo.trainers.steps import EvolveTexts, InjectText, writers
 from coevo.trainers.steps.writers import Imitate, Newcomer, Written
 
@@ -123,5 +123,5 @@ def test_contradictions_are_refused():
         InjectText(role="judge", by=Deal())
     one = Artifact("instruction-0", "instruction", "")
     with pytest.raises(ConfigError, match="1 artifacts for 2 seats; put evolve_texts before"):
-        Deal().shared_out([one], {"a": "", "b": ""}, np.random.default_rng(0))
+        Deal().shared_out([one], Recipients({"a": "", "b": ""}), np.random.default_rng(0))
     assert EvolveTexts().parts == ("instruction",)
