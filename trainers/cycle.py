@@ -136,6 +136,8 @@ class Step:
     """Whether it sets `variation`."""
     reads_values: ClassVar[bool] = False
     """Whether outputs of networks over arrays are values of moves, and no logits."""
+    beside: ClassVar[tuple[str, ...]] = ()
+    """Names of steps without which a cycle cannot have it."""
     reads_magnet: ClassVar[bool] = False
     """Whether it reads the magnets of learners."""
 
@@ -189,11 +191,12 @@ def in_words(cycle: Sequence[Step]) -> str:
 
 
 def check(cycle: Sequence[Step], givers: Mapping[str, str]) -> None:
-    """Refuse a cycle in which a step needs what no earlier step gives.
+    """Refuse a cycle in which a step needs what no earlier step gives, or a step that is not there.
 
     `givers` maps a product to the step that gives it, for the one-line ConfigError.
     """
     known: set[str] = set()
+    names = {step.name for step in cycle}
     for place, step in enumerate(cycle):
         missing = [need for need in step.needs if need not in known]
         if missing:
@@ -202,6 +205,11 @@ def check(cycle: Sequence[Step], givers: Mapping[str, str]) -> None:
             raise ConfigError(
                 f"cycle={in_words(cycle)}: step {place + 1}, {step}, needs {missing[0]}, which no "
                 f"earlier step gives{hint}"
+            )
+        if absent := [name for name in step.beside if name not in names]:
+            raise ConfigError(
+                f"cycle={in_words(cycle)}: step {place + 1}, {step}, works with {absent[0]} alone; "
+                f"add {absent[0]}"
             )
         known.update(step.gives)
     if not any(step.moves for step in cycle):

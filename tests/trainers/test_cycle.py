@@ -20,6 +20,7 @@ from coevo.trainers.steps import (
     Collect,
     ComputeAdvantages,
     Every,
+    Explore,
     FitRewards,
     MakeItems,
     Pairs,
@@ -55,6 +56,7 @@ GRPO = ALGORITHMS["grpo"]
             (Collect(), BuildBatch(), Every(updates=2, step=ComputeAdvantages()), Update()),
             "needs advantages",  # what is given now and then is not given
         ),
+        ((Explore(), *POLICY_GRADIENT), "step 1, explore, works with fit_values alone"),
         ((Collect(), BuildBatch()), "nothing in it learns"),
         ((), "nothing in it learns"),
     ],

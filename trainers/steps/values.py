@@ -56,13 +56,14 @@ class Explore(Step):
 
     varies_episodes: ClassVar = True
     reads_values: ClassVar = True
+    beside: ClassVar = ("fit_values",)
     name: Literal["explore"] = "explore"
     epsilon: Annotated[float, real(0, 1)] = 0.05
     """Chance of a random move; `schedules={cycle.explore.epsilon: ...}` lets it fall."""
 
     def __call__(self, ctx: UpdateContext) -> None:
         learners = {n: _valued(n, a) for n, a in ctx.population.learners.items()}
-        fit = next((s for s in ctx.cycle if isinstance(s, FitValues)), FitValues())
+        fit = next(s for s in ctx.cycle if isinstance(s, FitValues))  # the cycle was checked
         twins = {n: fit.player(ctx, a, self.epsilon) for n, a in learners.items()}
         ctx.variation = Exploring({f"{n}{EXPLORING}": twin for n, twin in twins.items()})
         ctx.metrics["epsilon"] = self.epsilon
