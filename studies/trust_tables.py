@@ -18,9 +18,9 @@ import coevo.envs
 from coevo.envs.core.env import TextEnv
 from coevo.envs.core.parsing import Status
 from coevo.envs.search.worlds import world
-from tests.envs.core import test_attacks as hostile
+from tests.envs.core import hostile_texts as hostile
 from tests.envs.search import hidden_answers
-from tests.envs.search.test_disguise import FRAMES, PLACES, judged
+from tests.envs.search.hidden_answers import FRAMES, PLACES, judged
 
 ABUSES = (
     "[{0}] [{1}]",

@@ -1,4 +1,4 @@
-"""Ways to hide an answer in a question, from spelling to ciphers, for tests of the gate."""
+"""Ways to hide an answer in a question, from spelling to ciphers, and what a gate says of it."""
 
 import base64
 import binascii
@@ -6,6 +6,11 @@ import codecs
 import html
 import string
 from urllib.parse import quote
+
+import numpy as np
+
+from coevo.envs.search.gate import Gate
+from coevo.envs.search.proposals import GateSpec, Proposal
 
 ABC = string.ascii_lowercase
 PILOTS = (
@@ -232,3 +237,15 @@ CODES = {
     "every second word": letters(lambda c: f"{NATO[place(c)]} with"),
 }
 KINDS = {**SPELLED, **SIGNS, **CODES}
+FRAMES = ("Who, if not {h}, was it then?", "{q} Is it {h}?", "{h}: {q}", "{q} ({h})")
+PLACES = {0: "France", 3: "Rollo", 20: "Varangian", 40: "Edward the Confessor"}
+"""Number of a question, and an answer that it is asked with."""
+
+
+def judged(here, question, answer, document):
+    """Let a gate judge whose reader says what it is told to, so that its filters stand alone."""
+    given = Proposal(
+        question=question, answer=answer, hops=1, queries=("a", "b"), evidence=(document,)
+    )
+    gate = Gate(here, GateSpec(noise=0), reader=lambda q, d: answer)
+    return gate.judge(given, np.random.default_rng(0))

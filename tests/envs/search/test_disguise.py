@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from coevo.envs.search.disguise import mentions
-from coevo.envs.search.gate import Gate
-from coevo.envs.search.proposals import GateSpec, Proposal
 from coevo.envs.search.worlds import world
-from tests.envs.search.hidden_answers import KINDS
+from tests.envs.search.hidden_answers import FRAMES, KINDS, PLACES, judged
 
 SQUAD = Path(__file__).resolve().parents[4] / "shared" / "data" / "squad_subset"
 PLAINLY = (
@@ -20,9 +18,6 @@ PLAINLY = (
     "struck out/leet/rot13/base 64/base 64 in small/hexadecimal/decimal codes"
 )
 """Kinds that need no corpus to be seen."""
-FRAMES = ("Who, if not {h}, was it then?", "{q} Is it {h}?", "{h}: {q}", "{q} ({h})")
-PLACES = {0: "France", 3: "Rollo", 20: "Varangian", 40: "Edward the Confessor"}
-"""Number of a question, and an answer that it is asked with."""
 ANSWERS = ("Rollo", "Marisol Veit", "Okeanos", "Tabasco")
 NUMBERS = {
     "1984": ("nineteen eighty-four", "one nine eight four", "1 9 8 4", "1,984", "١٩٨٤"),
@@ -70,15 +65,6 @@ def squad():
     if not SQUAD.is_dir():
         pytest.skip(f"the SQuAD subset is not at {SQUAD}")
     return world({"name": "corpus", "path": str(SQUAD)})
-
-
-def judged(here, question, answer, document):
-    """Let a gate judge whose reader says what it is told to, so that its filters stand alone."""
-    given = Proposal(
-        question=question, answer=answer, hops=1, queries=("a", "b"), evidence=(document,)
-    )
-    gate = Gate(here, GateSpec(noise=0), reader=lambda q, d: answer)
-    return gate.judge(given, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("kind", KINDS)
