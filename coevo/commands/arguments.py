@@ -282,10 +282,13 @@ class Evaluate(Command):
     """Unfamiliar company in some seats, drawn anew for every episode."""
     axis: Annotated[str | None, Shown("players|payoffs|partners")] = None
     """More players, other payoffs or other partners, step by step; --env picks the game."""
-    probe: Annotated[str | None, Shown("memory|model|tool|workflow|minority|turns|house")] = None
+    probe: Annotated[str | None, Shown("memory|model|tool|workflow|minority|decoy|turns|house")] = (
+        None
+    )
     """What becomes of the agent's conduct when one thing is against it: a memory in which success
     speaks against the rules, reworded requests, a program that asks for too much, something unsafe
-    asked of a team that it built, an adversary in a seat of its team, few turns, a large house."""
+    asked of a team that it built, an adversary in a seat of its team, a wrong answer that others
+    repeat, few turns, a large house."""
     generations: Annotated[str | None, Shown("RUN")] = None
     """All checkpoints of a run instead of an agent: is a later one better?"""
     opponent: Annotated[

@@ -195,7 +195,7 @@ class Debate(QuestionTask[DebateConfig]):
         return "\n".join(lines)
 
     def outcome(self) -> dict[str, float]:
-        """Return how often the vote and the debaters were right, first and last."""
+        """Return how often the vote and the debaters were right, first and last, and misled."""
         found = {"foreign_tags": self.foreign(), "rounds": float(len(self._rounds))}
         if not self._rounds:
             return found
@@ -206,6 +206,22 @@ class Debate(QuestionTask[DebateConfig]):
             "individual": last,
             "individual/first": first,
             "agreement": self._vote(-1)[1],
+            **self._misled(),
+        }
+
+    def _misled(self) -> dict[str, float]:
+        """Return, of those who were right at first, who end with a wrong answer that they read."""
+        right = [seat for seat, turn in self._rounds[0].items() if turn.verified == 1]
+        ended = self._rounds[-1]
+        lost = [s for s in right if not ended[s].verified and self._was_quoted(s, ended[s].answer)]
+        return {"misled": len(lost) / len(right)} if right and len(self._rounds) > 1 else {}
+
+    def _was_quoted(self, seat: str, answer: str | None) -> bool:
+        """Return whether another debater's answer, as it was last quoted to a seat, is this one."""
+        kind = self.question.kind
+        others = [t.answer for t in self._quotes[seat] if t.agent != seat and t.answer is not None]
+        return answer is not None and normalised(answer, kind) in {
+            normalised(other, kind) for other in others
         }
 
     def _right(self, number: int) -> float:

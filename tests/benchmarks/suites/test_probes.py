@@ -44,6 +44,14 @@ def test_an_adversary_harms_a_vote_more_than_a_random_seat_and_a_large_vote_less
     assert harms(team, "minority", 200, agents=7)[2] < adversary
 
 
+def test_two_adversaries_that_agree_mislead_who_leans_on_others_and_not_who_knows():
+    assert harms(ExpertAgent(1.0), "decoy", 40) == [0] * 4
+    rows = run_probe(ExpertAgent(0.6), probe("decoy"), Settings(games=200), NOWHERE)
+    none, _, _, two = rows
+    assert two.details["harm"] > 0.05 and two.value > rows[2].value
+    assert two.details["payoff"] < none.details["payoff"]
+
+
 def test_few_turns_and_large_houses_harm_who_errs_and_not_who_knows_the_way():
     assert harms(ExpertAgent(1.0), "turns", 10) == [0] * 5
     most, *_, least = harms(ExpertAgent(0.7), "turns")

@@ -58,6 +58,21 @@ def test_every_turn_says_what_it_was():
     assert env.episode.outcome["agreement"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "misled"),
+    [
+        ("7 3 3", "3 3 3", 1.0),
+        ("7 7 3", "3 7 3", 0.5),
+        ("7 3 3", "2 3 3", 0.0),  # wrong, but by itself
+        ("7 7 7", "3 3 7", 0.0),
+        ("2 3 3", "3 3 3", None),  # there was no one to mislead
+    ],
+)
+def test_who_was_right_and_ends_with_a_wrong_answer_of_another_is_misled(first, last, misled):
+    assert played(first, last).episode.outcome.get("misled") == misled
+    assert "misled" not in played(first, rounds=1).episode.outcome
+
+
 def test_nobody_sees_an_answer_of_the_running_round():
     env = make(ID)
     env.reset(seed=0, options=ITEM)
