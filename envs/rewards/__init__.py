@@ -35,6 +35,7 @@ from coevo.envs.rewards.token_cost import TokenCost
 from coevo.envs.rewards.tools import ToolCalls
 from coevo.envs.rewards.verified import Margin, Quality, Verifier
 from coevo.envs.rewards.win_rate import Higher, Odds, WinRate
+from coevo.envs.rewards.written import Written
 
 _OWN = {n: value for n, value in vars().items() if n[0] != "_" and not ismodule(value)}
 _MODULES = [kind for kind in _OWN.values() if isclass(kind) and issubclass(kind, RewardModule)]

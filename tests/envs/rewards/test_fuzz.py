@@ -95,7 +95,7 @@ NAMES = sorted(
     name
     for name, kind in REWARDS.items()
     if not kind.__module__.startswith("coevo.trainers.")  # those learn, and have tests of their own
-    and name not in ("weighted_sum", "gated", "formula")
+    and name not in ("weighted_sum", "gated", "formula", "written")
 )
 SPECS = [
     *NAMES,

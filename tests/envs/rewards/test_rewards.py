@@ -311,8 +311,8 @@ def test_modules_travel_with_the_environment():
         assert play(other, "[check]") == play(env, "[check]") == [{"player_0": 0.1, "player_1": 0}]
 
 
-NEED_MORE = {"weighted_sum", "gated", "formula", "policy_discriminator"}
-"""Modules that mean nothing without others, a formula or a file of episodes."""
+NEED_MORE = {"weighted_sum", "gated", "formula", "written", "policy_discriminator"}
+"""Modules that mean nothing without others, a formula, a program or a file of episodes."""
 NAMED = sorted(n for n in REWARDS.keys() - NEED_MORE if not REWARDS[n]().roles_asked)
 
 
