@@ -71,7 +71,7 @@ def test_a_reply_goes_on_from_its_beginning_which_the_learner_only_reads(played)
 
 
 def test_hints_are_longer_where_nothing_succeeds_and_are_of_the_task(played):
-    changes = {"collect.episodes": 8, "collect.group_size": 8, "collect.low": 0.0}
+    changes = {"collect.episodes": 8, "collect.group_size": 8}
     world = {"env": "coevo/debate-v0", "env_options": {"prompt_style": "terse", **SUMS}}
     run, found = played("seele", changes, sampling=SamplingConfig(max_new_tokens=2), **world)
     hints = [e.turns[0].begins for e in found.episodes]

@@ -67,7 +67,7 @@ def test_plays_are_shared_out_by_what_is_known_about_a_start(started):
     }
     run = started(changes)
     run.collector.curriculum.history.after_update(
-        [0] * 8 + [1] * 8 + [2] * 8, [-1] * 8 + [1, -1] * 4 + [1] * 8
+        [0] * 8 + [1] * 8 + [2] * 8, [0] * 8 + [1, 0] * 4 + [1] * 8
     )
     plays = {g.task.place: len(g.specs) for g in run.collector.plan(1, 3)}
     assert sum(plays.values()) == 24
@@ -86,7 +86,7 @@ def test_an_allocator_that_leaves_starts_out_chooses_among_all_of_them(started):
         "collect.allocate": Vade(),
     }
     run = started(changes)
-    outcomes = [-1] * 8 + [1, -1] * 4
+    outcomes = [0] * 8 + [1, 0] * 4
     run.collector.curriculum.history.after_update(
         [i % 6 for i in range(96)], [outcomes[i % 16] for i in range(96)]
     )

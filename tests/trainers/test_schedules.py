@@ -9,6 +9,7 @@ from coevo.envs import make
 from coevo.envs.core.errors import CoevoError, ConfigError
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
+from coevo.trainers.collect.collect_config import CollectConfig
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.samplers.levels import Levels
 from coevo.trainers.schedules import Cosine, Linear, Steps
@@ -92,12 +93,12 @@ def test_a_reset_bounds_the_rounds_of_its_episode_alone():
 
 
 def test_levels_of_difficulty_have_statistics_of_their_own():
-    levels = Levels({"a": (0.0, 0.5, 1.0), "b": ()}, 0.0, 1.0)
+    levels = Levels({"a": (0.0, 0.5, 1.0), "b": ()})
     levels.observe([("a", {"difficulty": 0.45}, 1.0), ("a", {"difficulty": 0.5}, 0.0)])
     levels.observe([("a", {"difficulty": 1}, 1.0), ("a", {}, 1.0), ("b", {"difficulty": 1}, 1.0)])
     assert levels.metrics() == {"level/a/0.5/success": 0.5, "level/a/1/success": 1.0}
     assert levels.success("a", 0.0) is None and levels.success("a", 1.0) == 1.0
-    again = Levels({"a": (0.0, 0.5, 1.0)}, 0.0, 1.0)
+    again = Levels({"a": (0.0, 0.5, 1.0)})
     again.load_state_dict(levels.state_dict())
     assert again.metrics() == levels.metrics()
 
@@ -106,10 +107,42 @@ def test_a_run_logs_its_success_by_level(config, tmp_path):
     source = {"name": "word_problems", "task": "sums"}
     given = config(
         "grpo",
-        {"collect.options": {"difficulty": 0.5}, "collect.low": 0.0},
+        {"collect.options": {"difficulty": 0.5}},
         env="coevo/debate-v0",
         env_options={"questions": source},
         steps=1,
     )
     (done,) = loop.updates(loop.start(given, RunFolder(tmp_path)))
     assert done.metrics["level/coevo/debate-v0/0.5/success"] == 0.0
+
+
+def test_a_level_falls_where_nothing_succeeds_in_the_range_of_the_environment(config, tmp_path):
+    given = config(
+        "scaler",
+        {"collect.curriculum.first": 3.0, "collect.episodes": 8},
+        env="coevo/debate-v0",
+        env_options={"rounds": 1, "questions": {"name": "word_problems", "task": "sums"}},
+        steps=1,
+    )
+    (done,) = loop.updates(loop.start(given, RunFolder(tmp_path)))
+    assert (done.metrics["outcome/accuracy"], done.metrics["curriculum/level"]) == (0.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "paid", "expected"),
+    [
+        ({}, (-2.0, 2.0), (-2.0, 2.0)),
+        ({"high": 0.5}, (0.0, 1.0), (0.0, 0.5)),
+        ({"component": "f1"}, (0.0, 9.0), (-1.0, 1.0)),
+        ({"component": "f1", "low": 0.0}, (0.0, 9.0), (0.0, 1.0)),
+        ({}, (0.0, 0.0), (-1.0, 1.0)),
+    ],
+)
+def test_success_is_counted_between_what_can_be_paid_and_what_is_set(changes, paid, expected):
+    assert CollectConfig(**changes).success_range(paid) == expected
+
+
+def test_a_range_of_success_that_is_empty_is_refused_before_a_run(config, tmp_path):
+    given = config("grpo", {"collect.low": 2.5})
+    with pytest.raises(ConfigError, match=r"collect.low=2.5 must be below collect.high=2"):
+        loop.start(given, RunFolder(tmp_path))

@@ -26,8 +26,6 @@ ALGORITHM = p.Algorithm(
         group_size=8,
         tasks=256,
         allocate=p.Knapsack(n_min=2, n_max=128, estimate="last"),
-        low=-2.0,
-        high=2.0,
     ),
     advantage=p.AdvantageConfig(transform=(p.ClipAdvantage(bound=5.0),)),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.28), aggregate=p.TokenMean()),
@@ -37,7 +35,6 @@ ALGORITHM = p.Algorithm(
         "collect.allocate.n_min": p.Published(2, "released code"),
         "collect.allocate.n_max": p.Published(128, "released code"),
         "collect.group_size": p.Published(8, "paper, mean number of plays"),
-        "collect.low": p.Published(0.0, "paper", p.RANGE),
     },
     variants={
         "equal_starts": {"advantage.transform": (p.ClipAdvantage(bound=5.0), p.WeighPrompts())}

@@ -23,9 +23,6 @@ ALGORITHM = p.Algorithm(
         group_size=8,
         tasks=256,
         allocate=p.Vade(group=8, score="variance", spread="pick"),
-        low=-2.0,
-        high=2.0,
     ),
     optim=p.OptimConfig(lr=1e-3),
-    published={"collect.low": p.Published(0.0, "abstract (accuracy)", p.RANGE)},
 )

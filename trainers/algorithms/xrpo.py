@@ -35,15 +35,12 @@ ALGORITHM = p.Algorithm(
         group_size=8,
         tasks=256,
         allocate=p.Xrpo(n_min=2, explore=0.01),
-        low=-2.0,
-        high=2.0,
     ),
     advantage=p.AdvantageConfig(transform=(p.Sharpen(lam=2.5, kap=0.5),)),
     optim=p.OptimConfig(lr=1e-3),
     published={
         "advantage.transform.sharpen.lam": p.Published(2.5, PAGE),
         "advantage.transform.sharpen.kap": p.Published(0.5, PAGE),
-        "collect.low": p.Published(0.0, "abstract (accuracy)", p.RANGE),
     },
     variants={
         "examples": {

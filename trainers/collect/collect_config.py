@@ -59,10 +59,27 @@ class CollectConfig:
     are played ahead while it learns; 0 plays and learns in turn."""
     component: str = "payoff"
     """Reward component that allocation, selection and replay look at."""
-    low: Annotated[float, real()] = -1.0
-    """Outcome of that component that counts as no success."""
-    high: Annotated[float, real()] = 1.0
-    """Outcome that counts as a full success."""
+    low: Annotated[float, real()] | None = None
+    """Outcome of that component that counts as no success, where curricula, allocation and hints go
+    by success; None is the least that the environment can pay, or -1 for another component."""
+    high: Annotated[float, real()] | None = None
+    """Outcome that counts as a full success; None is the most that it can pay, or 1."""
+
+    def success_range(self, payoff_range: tuple[float, float]) -> tuple[float, float]:
+        """Return the outcomes that count as no success and as a full one.
+
+        Args:
+            payoff_range: the least and the most that the environment can pay.
+
+        >>> CollectConfig(low=1.0).success_range((0.0, 5.0))
+        (1.0, 5.0)
+        """
+        paid = self.component == "payoff" and payoff_range[0] < payoff_range[1]
+        low, high = payoff_range if paid else (-1.0, 1.0)
+        low, high = low if self.low is None else self.low, high if self.high is None else self.high
+        if not low < high:
+            raise ConfigError(f"collect.low={low:g} must be below collect.high={high:g}")
+        return low, high
 
     def __post_init__(self) -> None:
         if self.allocate.needs_history and not self.tasks:

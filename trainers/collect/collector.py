@@ -92,6 +92,8 @@ class Collector:
 
     def __post_init__(self) -> None:
         spec = self.settings
+        for id in self.sources:
+            self._range(id)
         self.curriculum = spec.curriculum.start(self.sources, spec, self.seed)
         self.replay = ReplayBuffer() if spec.replay is None else spec.replay.buffer()
         self.task_buffer = TaskStore() if spec.task_buffer is None else spec.task_buffer.store()
@@ -267,7 +269,6 @@ class Collector:
         agents: dict[str, Agent],
     ) -> list[Group]:
         """Play groups in rounds; what came of a round says how much the next one is shown."""
-        low, high = self.settings.low, self.settings.high
         solutions = [self._solution(g) for g in planned]
         played = [replace(g, specs=()) for g in planned]
         shown: list[list[float]] = [[] for _ in planned]
@@ -282,9 +283,9 @@ class Collector:
                 now.append(replace(group, specs=begun))
             found = self._played(now, step, batch * hint.rounds + number, agents)
             for k, done in enumerate(self._rewarded(found, step, batch)):
-                scores = [(x - low) / (high - low) for x, _, _ in self._scores(done)]
-                won[k] += [min(max(x, 0.0), 1.0) for x in scores]
-                shown[k] += [shares[k]] * len(scores)
+                successes = self._successes(done)
+                won[k] += successes
+                shown[k] += [shares[k]] * len(successes)
                 specs, episodes = played[k].specs + done.specs, played[k].episodes + done.episodes
                 played[k] = replace(done, specs=specs, episodes=episodes)
         return played
@@ -379,6 +380,14 @@ class Collector:
             if spec.players[seat] in self.population.learners
         ]
 
+    def _range(self, env: str) -> tuple[float, float]:
+        return self.settings.success_range(self.sources[env].env.payoff_range)
+
+    def _successes(self, group: Group) -> list[float]:
+        """Return the outcomes of a group as shares of what can be earned, 0..1."""
+        low, high = self._range(group.task.env)
+        return [min(max((x - low) / (high - low), 0.0), 1.0) for x, _, _ in self._scores(group)]
+
     def _results(self, group: Group) -> Iterator[Result]:
         """Return what each player earned in the episodes of a group."""
         component = self.settings.component
@@ -389,7 +398,7 @@ class Collector:
     def _observe(self, groups: Sequence[Group], step: int) -> None:
         """Note the outcomes of tasks, those of groups that were dropped included."""
         self.population.observe(r for g in groups for r in self._results(g))
-        self.curriculum.observe([(g.task, [s[0] for s in self._scores(g)]) for g in groups], step)
+        self.curriculum.observe([(g.task, self._successes(g)) for g in groups], step)
 
     def remember(self, collected: Collected, batch: Batch, step: int) -> None:
         """Hand the fresh episodes, with the mean advantage of each seat, to the replay buffer."""

@@ -27,9 +27,9 @@ class Allocator:
     needs_history: ClassVar[bool] = True
     """Whether it goes by how earlier episodes of a task ended."""
 
-    def history(self, size: int, low: float, high: float) -> TaskHistory:
-        """Return a history of so many tasks, whose outcomes lie between `low` and `high`."""
-        return TaskHistory(size, low=low, high=high)
+    def history(self, size: int) -> TaskHistory:
+        """Return a history of so many tasks."""
+        return TaskHistory(size)
 
 
 @config
@@ -197,8 +197,8 @@ class Vade(Allocator):
                 f"group={self.group} must be at least 2 and at least n_min={self.n_min}"
             )
 
-    def history(self, size: int, low: float, high: float) -> TaskHistory:
-        return TaskHistory(size, low=low, high=high, lam_v=self.lam_v, lam_g=self.lam_g)
+    def history(self, size: int) -> TaskHistory:
+        return TaskHistory(size, lam_v=self.lam_v, lam_g=self.lam_g)
 
     def __call__(self, stats: TaskStats, total: int, rng: np.random.Generator) -> Ints:
         episodes_P = minimum(len(stats), total, self.n_min)

@@ -125,13 +125,12 @@ class ControlledTasks(Curriculum):
 
     def observe(self, seen: Sequence[Seen], step: int) -> None:
         super().observe(seen, step)
-        low, high = self.collect.low, self.collect.high
         won: dict[str, list[float]] = {}
-        for proposal, scores in seen:
-            won.setdefault(proposal.env, []).extend((x - low) / (high - low) for x in scores)
+        for proposal, successes in seen:
+            won.setdefault(proposal.env, []).extend(successes)
         for id, outcomes in won.items():
             if id in self.active and outcomes:
-                self._note(id, float(np.clip(np.mean(outcomes), 0.0, 1.0)))
+                self._note(id, float(np.mean(outcomes)))
         self._fill()
 
     def _note(self, id: str, success: float) -> None:

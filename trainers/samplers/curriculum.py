@@ -58,7 +58,7 @@ class Proposal:
 
 
 Seen = tuple[Proposal, Sequence[float]]
-"""A task that was played, and the outcomes of its learners' trajectories."""
+"""A task that was played, and the successes of its learners' trajectories, 0..1."""
 
 
 class TaskSettings(Protocol):
@@ -74,10 +74,6 @@ class TaskSettings(Protocol):
     def up_to(self) -> float | None: ...
     @property
     def allocate(self) -> Allocation: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
 
 
 class Curriculum:
@@ -88,14 +84,13 @@ class Curriculum:
 
     def __init__(self, sources: Mapping[str, Source], collect: TaskSettings, seed: int) -> None:
         self.sources, self.collect, self.seed = sources, collect, seed
-        low, high = collect.low, collect.high
         self.skills = tuple(dict.fromkeys(source.skill for source in sources.values()))
-        self.by_skill = TaskHistory(len(self.skills), low=low, high=high)
+        self.by_skill = TaskHistory(len(self.skills))
         ranges = {id: source.env.task.difficulties for id, source in sources.items()}
-        self.by_level = Levels(ranges, low, high)
+        self.by_level = Levels(ranges)
         self.history: TaskHistory | None = None
         if collect.tasks:
-            self.history = collect.allocate.history(collect.tasks, low, high)
+            self.history = collect.allocate.history(collect.tasks)
 
     def propose(self, step: int, groups: int, batch: int = 0) -> list[Proposal]:
         """Return the tasks of an update.
@@ -131,8 +126,7 @@ class Curriculum:
 
     def observe(self, seen: Sequence[Seen], step: int) -> None:
         """Note how the tasks of an update went, those that are not learnt from included."""
-        low, high = self.collect.low, self.collect.high
-        found = [(p, min(max(x, low), high)) for p, scores in seen for x in scores]
+        found = [(p, x) for p, successes in seen for x in successes]
         names = [self.skills.index(self.sources[p.env].skill) for p, _ in found]
         self.by_skill.after_update(names, [x for _, x in found])
         self.by_level.observe([(p.env, {**self.collect.options, **p.options}, x) for p, x in found])

@@ -47,8 +47,8 @@ class Evolve:
     ) -> EvolvingTasks:
         return EvolvingTasks(sources, collect, seed, self)
 
-    def worth(self, outcomes: Sequence[float], low: float = 0.0, high: float = 1.0) -> float:
-        """Return how much a task tells, whose outcomes lie between `low` and `high`.
+    def worth(self, successes: Sequence[float]) -> float:
+        """Return how much a task tells by the successes of its episodes, 0..1.
 
         >>> [Evolve(info=how).worth([0.0, 0.0, 1.0, 1.0]) for how in ("regret", "advantage")]
         [1.0, 0.5]
@@ -57,11 +57,11 @@ class Evolve:
         >>> Evolve(info="difficulty").worth([0.0, 0.0, 0.0, 1.0])
         0.75
         """
-        if not len(outcomes):
+        if not len(successes):
             return 0.0
-        x = np.asarray(outcomes, dtype=np.float64)
+        x = np.asarray(successes, dtype=np.float64)
         if self.info == "difficulty":
-            return float(1.0 - ((x - low) / (high - low)).mean().clip(0.0, 1.0))
+            return float(1.0 - x.mean())
         worst = {"regret": x.min(), "advantage": x.mean(), "variance": 0.0}[self.info]
         return float(x.var() if self.info == "variance" else x.max() - worst)
 
@@ -105,11 +105,11 @@ class EvolvingTasks(Curriculum):
     def observe(self, seen: Sequence[Seen], step: int) -> None:
         """Value every task by its latest episodes; of too many those worth least are dropped."""
         super().observe([s for s in seen if s[0].place >= 0 or self.history is None], step)
-        for proposal, outcomes in seen:
+        for proposal, successes in seen:
             self.buffer.pop(proposal.key, None)
             self.buffer[proposal.key] = (
                 replace(proposal, place=-1),
-                self.config.worth(outcomes, self.collect.low, self.collect.high),
+                self.config.worth(successes),
             )
         excess = max(0, len(self.buffer) - self.config.size)
         for key in sorted(self.buffer, key=lambda k: self.buffer[k][1])[:excess]:

@@ -9,17 +9,13 @@ from coevo.trainers.samplers.tasks import TaskHistory
 
 
 class Levels:
-    """The outcomes of tasks by environment and level of difficulty.
+    """The successes of tasks by environment and level of difficulty.
 
     Args:
         difficulties: environment -> the difficulties that its reset takes, easiest first.
-        low: outcome that is worth 0 successes.
-        high: outcome that is worth 1.
     """
 
-    def __init__(
-        self, difficulties: Mapping[str, Sequence[float]], low: float, high: float
-    ) -> None:
+    def __init__(self, difficulties: Mapping[str, Sequence[float]]) -> None:
         self.difficulties = {env: tuple(given) for env, given in difficulties.items() if given}
         self._places = {
             key: place
@@ -28,10 +24,10 @@ class Levels:
             )
         }
         size = max(len(self._places), 1)
-        self._history = TaskHistory(size, low=low, high=high)
+        self._history = TaskHistory(size)
 
     def observe(self, seen: Sequence[tuple[str, Mapping[str, Any], float]]) -> None:
-        """Note outcomes: environment, options of the reset, and what the episode was worth."""
+        """Note successes, 0..1: environment, options of the reset, and that of the episode."""
         at = [(self._place(env, options), x) for env, options, x in seen]
         known = [(place, x) for place, x in at if place is not None]
         self._history.after_update([place for place, _ in known], [x for _, x in known])

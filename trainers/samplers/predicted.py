@@ -70,9 +70,8 @@ class PredictedTasks(Curriculum):
 
     def observe(self, seen: Sequence[Seen], step: int) -> None:
         super().observe(seen, step)
-        low, high = self.collect.low, self.collect.high
-        played = [(p, 1 - (np.mean(x) - low) / (high - low)) for p, x in seen if len(x)]
-        risks = [float(np.clip(risk, 0, 1)) for _, risk in played]
+        played = [(p, 1 - np.mean(x)) for p, x in seen if len(x)]
+        risks = [float(risk) for _, risk in played]
         self._agreed = None
         if len(self.seen) > 1 and len({*risks}) > 1:
             means = [mean for mean, _ in self._predicted([p for p, _ in played])]

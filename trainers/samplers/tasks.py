@@ -83,8 +83,6 @@ class TaskHistory:
 
     Args:
         size: number of tasks.
-        low: outcome that is worth 0 successes.
-        high: outcome that is worth 1; outcomes between are worth a fraction.
         lam_v: what a visit leaves of older evidence.
         lam_g: what every update leaves of all evidence.
     """
@@ -93,17 +91,12 @@ class TaskHistory:
         self,
         size: int,
         *,
-        low: float = 0.0,
-        high: float = 1.0,
         lam_v: float = 1.0,
         lam_g: float = 1.0,
     ) -> None:
-        if size < 1 or not low < high:
-            raise ConfigError(
-                f"a history of {size} tasks with outcomes from {low} to {high}: it needs a task, "
-                "and low must be below high"
-            )
-        self.low, self.high, self.lam_v, self.lam_g = low, high, lam_v, lam_g
+        if size < 1:
+            raise ConfigError(f"a history of {size} tasks; it needs one or more")
+        self.lam_v, self.lam_g = lam_v, lam_g
         self._take(TaskStats.unseen(size))
 
     def __len__(self) -> int:
@@ -112,11 +105,11 @@ class TaskHistory:
     def _take(self, stats: TaskStats) -> None:
         self._arrays = {name: getattr(stats, name).copy() for name in _FIELDS}
 
-    def observe(self, task: int, rewards: Sequence[float]) -> None:
-        """Take in the outcomes of one visit to one task.
+    def observe(self, task: int, successes: Sequence[float]) -> None:
+        """Take in the successes of one visit to one task, 0..1; between are fractions.
 
         Raises:
-            ConfigError: There is no such task, or an outcome is outside low..high.
+            ConfigError: There is no such task, or a success is outside 0..1.
 
         >>> history = TaskHistory(2)
         >>> history.observe(1, [1.0, 0.0, 0.0, 1.0])
@@ -125,13 +118,12 @@ class TaskHistory:
         """
         if not 0 <= task < len(self):
             raise ConfigError(f"task {task} is not one of the {len(self)} of this history")
-        if not len(rewards):
+        if not len(successes):
             return
-        won = (np.asarray(rewards, dtype=np.float64) - self.low) / (self.high - self.low)
+        won = np.asarray(successes, dtype=np.float64)
         if not np.all((won >= 0) & (won <= 1)):
             raise ConfigError(
-                f"task {task} has outcomes from {min(rewards)} to {max(rewards)}, outside "
-                f"low={self.low} and high={self.high} of the history"
+                f"task {task} has successes from {won.min()} to {won.max()}; they lie in 0..1"
             )
         for name, fresh in (("successes_P", won.sum()), ("trials_P", len(won))):
             self._arrays[name][task] = self.lam_v * self._arrays[name][task] + fresh
@@ -143,7 +135,7 @@ class TaskHistory:
         self._arrays["successes_P"] *= self.lam_g
         self._arrays["trials_P"] *= self.lam_g
 
-    def after_update(self, task_N: Sequence[int], reward_N: Sequence[float]) -> None:
+    def after_update(self, task_N: Sequence[int], success_N: Sequence[float]) -> None:
         """Take in all episodes of one update: fade once, then observe every task that was played.
 
         >>> history = TaskHistory(2, lam_g=0.5)
@@ -152,14 +144,14 @@ class TaskHistory:
         >>> history.stats().trials_P.tolist()
         [1.0, 1.5]
         """
-        if len(task_N) != len(reward_N):
-            raise ConfigError(f"{len(task_N)} tasks and {len(reward_N)} outcomes must agree")
+        if len(task_N) != len(success_N):
+            raise ConfigError(f"{len(task_N)} tasks and {len(success_N)} successes must agree")
         self.fade()
         played: dict[int, list[float]] = {}
-        for task, reward in zip(task_N, reward_N, strict=True):
-            played.setdefault(int(task), []).append(float(reward))
-        for task, rewards in played.items():
-            self.observe(task, rewards)
+        for task, success in zip(task_N, success_N, strict=True):
+            played.setdefault(int(task), []).append(float(success))
+        for task, successes in played.items():
+            self.observe(task, successes)
 
     def stats(self, at: Sequence[int] | None = None) -> TaskStats:
         """Return a copy of the statistics, of all tasks or of those at some positions."""

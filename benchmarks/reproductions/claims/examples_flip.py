@@ -139,8 +139,6 @@ CLAIM = Claim(
         "collect.episodes": 128,
         "collect.group_size": 4,
         "collect.tasks": 512,
-        "collect.low": 0.0,
-        "collect.high": 1.0,
         "optim.lr": 10.0,
     },
     arms={

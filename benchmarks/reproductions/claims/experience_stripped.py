@@ -33,8 +33,6 @@ CLAIM = Claim(
         **PLAIN,
         "collect.episodes": 64,
         "collect.tasks": 512,
-        "collect.low": 0.0,
-        "collect.high": 1.0,
         "optim.lr": 3.0,
         "optim.epochs": 4,
     },

@@ -75,7 +75,7 @@ CLAIM = Claim(
     chosen="""Sizes and the rate; a third of the updates for every bound. At equal updates, the
         first setting of two, the rising bound had 70 % of the turns and 0.83 against 0.89.""",
     world=World(HopChain.env_id, UPDATES, maker=lambda seed: sized(HOPS, LINKS)),
-    changes={**PLAIN, "collect.episodes": EPISODES, "collect.low": 0.0, "optim.lr": 2.0},
+    changes={**PLAIN, "collect.episodes": EPISODES, "optim.lr": 2.0},
     arms={
         "rising": Arm("scaling_inter", bound(2, 4, 6), steps=RISING),
         "six": Arm("scaling_inter", bound(6)),

@@ -76,7 +76,7 @@ CLAIM = Claim(
         alone does it here: without forced episodes as few tokens are used.""",
     chosen="Shares, costs in tokens, the rate and sizes.",
     world=World(ModeRouter.env_id, UPDATES, maker=lambda seed: sized(12, ANSWERS)),
-    changes={**SGD, "collect.episodes": 128, "collect.low": 0.0, "optim.lr": 2.0},
+    changes={**SGD, "collect.episodes": 128, "optim.lr": 2.0},
     arms={
         "forced": Arm("a2fm"),
         "free": Arm("a2fm:free"),

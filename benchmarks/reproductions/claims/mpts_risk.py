@@ -75,7 +75,7 @@ CLAIM = Claim(
     limits="A table shares nothing between tasks, so choosing well is all that can help.",
     chosen="The family, the rate and sizes.",
     world=World(AngleBandit.env_id, UPDATES, maker=lambda seed: sized(BINS, MOST)),
-    changes={**PLAIN, "collect.episodes": 160, "collect.low": 0.0, "optim.lr": 8.0},
+    changes={**PLAIN, "collect.episodes": 160, "optim.lr": 8.0},
     arms={
         "mpts": Arm("mpts"),
         "drawn": Arm("mpts", {"collect.curriculum": "drawn"}),

@@ -79,7 +79,6 @@ CLAIM = Claim(
         **PLAIN,
         "collect.episodes": 32,
         "collect.group_size": 8,
-        "collect.low": 0.0,
         "optim.lr": 100.0,
     },
     arms={

@@ -39,7 +39,7 @@ class Fixed:
 def controlled(seed: int) -> Any:
     sources = {f"s{k}": Source(Levelled(), 1.0, f"s{k}") for k in range(SOURCES)}  # type: ignore[arg-type]
     collect = CollectConfig(
-        curriculum=Controlled(slope=10_000, window=SOURCES), group_size=EPISODES, low=0.0
+        curriculum=Controlled(slope=10_000, window=SOURCES), group_size=EPISODES
     )
     return collect.curriculum.start(sources, collect, seed)
 

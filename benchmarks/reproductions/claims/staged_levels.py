@@ -81,7 +81,7 @@ CLAIM = Claim(
     limits="A table shares facts between lengths wholly; a language model does in part.",
     chosen="Sizes, the rate and the stages, of equal length.",
     world=World(FactChain.env_id, UPDATES, maker=lambda seed: sized(FACTS, ANSWERS)),
-    changes={**PLAIN, "collect.episodes": EPISODES, "collect.low": 0.0, "optim.lr": 2.0},
+    changes={**PLAIN, "collect.episodes": EPISODES, "optim.lr": 2.0},
     arms={
         "staged": Arm("craft_gui", STAGES),
         "retro": Arm("qwen_long", STAGES),

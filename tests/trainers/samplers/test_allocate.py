@@ -204,7 +204,7 @@ def effective_share(chosen, seed, shift=60, updates=90):
     """Return the share of informative groups while the pool is steady and after a reshuffle."""
     draw = rng(seed)
     rates = draw.permutation(np.repeat([0.99, 0.01, 0.5], [48, 48, 32]))
-    history, found = chosen.history(128, 0.0, 1.0), []
+    history, found = chosen.history(128), []
     for update in range(updates):
         rates = draw.permutation(rates) if update == shift else rates
         if chosen.name == "uniform":
@@ -306,5 +306,5 @@ def test_what_cannot_be_handed_out_is_refused(name, total, options, message):
 
 
 def test_histories_forget_only_for_vade():
-    assert (Vade().history(3, 0.0, 1.0).lam_v, Vade().history(3, 0.0, 1.0).lam_g) == (0.8, 0.99)
-    assert (Xrpo().history(3, 0.0, 1.0).lam_v, Xrpo().history(3, 0.0, 1.0).lam_g) == (1.0, 1.0)
+    assert (Vade().history(3).lam_v, Vade().history(3).lam_g) == (0.8, 0.99)
+    assert (Xrpo().history(3).lam_v, Xrpo().history(3).lam_g) == (1.0, 1.0)

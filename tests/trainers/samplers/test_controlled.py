@@ -18,7 +18,7 @@ def sources(count=3):
 
 
 def tasks(count=3, collect=None, **settings):
-    given = {"group_size": 2, "low": 0.0, "curriculum": {"name": "controlled", **settings}}
+    given = {"group_size": 2, "curriculum": {"name": "controlled", **settings}}
     return read(CollectConfig, given | (collect or {}))
 
 

@@ -15,7 +15,7 @@ POSSIBLE_GOALS = {(thing, NAMES[at]) for thing, at in POSSIBLE}
 
 def started(env=Errands.env_id, options=None, tasks=0, **settings):
     curriculum = {"name": "explored", "walks": 100, **settings}
-    given = {"group_size": 4, "low": 0.0, "curriculum": curriculum, "tasks": tasks}
+    given = {"group_size": 4, "curriculum": curriculum, "tasks": tasks}
     spec = read(CollectConfig, given)
     sources = {env: Source(make(env, **(options or {})), 1.0, "errands")}
     return spec.curriculum.start(sources, spec, 0)

@@ -14,7 +14,7 @@ from coevo.trainers.samplers.predicted import posterior
 
 def started(**settings):
     curriculum = {"name": "predicted", "warmup": 1, **settings}
-    spec = read(CollectConfig, {"group_size": 4, "low": 0.0, "curriculum": curriculum})
+    spec = read(CollectConfig, {"group_size": 4, "curriculum": curriculum})
     sources = {AngleBandit.env_id: Source(make(AngleBandit.env_id), 1.0, "angles")}
     return spec.curriculum.start(sources, spec, 0)
 
