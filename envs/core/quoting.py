@@ -42,6 +42,7 @@ _BLANK = re.compile(
 _TOKEN = re.compile(r"<[/|]{0,2}[A-Za-z_]\w{0,30}[|/]?>|\[/?(?:INST|SYS)\]|<</?SYS>>", re.ASCII)
 """Tags and special tokens, as far as source can hold them by accident."""
 _BLANKS = re.compile(r"[ \t\n\r]+")
+_UNUSUAL = re.compile(r"[^\x00-\x7e]+")
 _PLAIN = re.compile(r"(?:[^\W_]|(?<=\w)[-'](?=\w)|(?<=\d)[.,/](?=\d)|\A[-+](?=\d)| (?=\w))+")
 _WORDS_OF_PROMPTS = frozenset(("none", "nothing"))
 
@@ -131,13 +132,13 @@ def json_text(data: Any, **layout: Any) -> str:
 
     No text in it ends a line, steers a terminal or lacks a UTF-8 form.
 
-    >>> print(json_text({"said": "\u597d\u2028\x9b\ud83d"}))
-    {"said": "好\u2028\u009b\ud83d"}
+    >>> print(json_text({"said": "\u597d\u2028\x9b\x7f\ud83d"}))
+    {"said": "好\u2028\u009b\u007f\ud83d"}
     """
     text = json.dumps(data, ensure_ascii=False, **layout)
-    if text.isascii():
+    if text.isascii() and "\x7f" not in text:
         return text
-    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return _UNUSUAL.sub(_escaped, text)
 
 
 def encodable(text: str) -> str:
@@ -147,6 +148,13 @@ def encodable(text: str) -> str:
     'a\\ud83d'
     """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    run = found[0]
+    if run.isprintable():
+        return run
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in run)
 
 
 def _seen(character: str) -> str:
