@@ -94,6 +94,14 @@ def _one_seed() -> None:
         torch.manual_seed(0)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """Leave written files to the system: no test cuts the power, which is what `fsync` is for."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture
 def usual_signals() -> Iterator[None]:
     """Let signals to stop arrive: under nohup, or in the background, some are ignored."""
