@@ -8,7 +8,6 @@ import pytest
 import torch
 from scipy.stats import chisquare
 from transformers import (
-    AutoModelForCausalLM,
     LogitsProcessorList,
     MinPLogitsWarper,
     RepetitionPenaltyLogitsProcessor,
@@ -37,11 +36,6 @@ SETTINGS = [
     {"repetition_penalty": 1.7},
     {"repetition_penalty": 0.6, "min_p": 0.05, "top_k": 20, "top_p": 0.8},
 ]
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model_dir):
-    return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
 
 
 def by_transformers(logits_1V, context, given):

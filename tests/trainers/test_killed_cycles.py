@@ -10,9 +10,8 @@ import sys
 
 import pytest
 
-from coevo.agents.models import manifest
-from coevo.trainers import checkpoint
 from coevo.trainers.run_folder import RunFolder
+from tests.trainers.run_content import content
 
 FORKS = """
 import json, os, sys, traceback
@@ -349,15 +348,6 @@ def program(tmp_path_factory):
         forks.stdin.close()
 
 
-def content(folder):
-    """Return the hashes of the last checkpoint, and what the run counted."""
-    last = checkpoint.latest(RunFolder(folder).checkpoints)
-    files = json.loads((last / manifest.FILE).read_text())["files"]
-    progress = json.loads((last / "progress.json").read_text())
-    del files["progress.json"], progress["seconds"]
-    return files, progress
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name, program):
     given, place, kills = CASES[name]
@@ -367,4 +357,4 @@ def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name, pro
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     status, said = program(source, str(calm), str(killed), *map(str, kills))
     assert status == "0", said
-    assert content(killed) == content(calm)
+    assert content(RunFolder(killed)) == content(RunFolder(calm))

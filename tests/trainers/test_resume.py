@@ -1,13 +1,11 @@
 """Promise: killing training at any moment and resuming gives the weights of an undisturbed run."""
 
-import json
 import subprocess
 import sys
 
 import pytest
 
-from coevo.agents.models import manifest
-from coevo.trainers import checkpoint
+from tests.trainers.run_content import content
 
 KILLS = """
 import os, random, signal, sys, time
@@ -64,18 +62,6 @@ def train_twice(calm, killed, seed):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return int(done.stdout)
-
-
-def content(folder):
-    """Return the hash of every tensor file of the last checkpoint, and what the run counted."""
-    last = checkpoint.latest(folder.checkpoints)
-    files = json.loads((last / manifest.FILE).read_text())["files"]
-    progress = json.loads((last / "progress.json").read_text())
-    del progress["seconds"]
-    tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}
-    timed = ("seconds", "seconds/collect", "total_seconds", "tokens_per_second")
-    metrics = [{k: v for k, v in m.items() if k not in timed} for m in folder.read_metrics()]
-    return tensors, progress, metrics
 
 
 AHEAD = {"collect.staleness": 2, "loss.is_correction": {"name": "token_tis"}}

@@ -9,13 +9,13 @@ import pytest
 from coevo.agents.agent import Request
 from coevo.agents.engines.settings import Vllm
 from coevo.agents.load import load_agent
-from coevo.agents.models import manifest
 from coevo.envs.core.errors import ConfigError
 from coevo.trainers import checkpoint, loop
 from coevo.trainers.collect.group import Group
 from coevo.trainers.loop import train
 from coevo.trainers.run_folder import RunFolder
 from tests.trainers.conftest import GUIDED
+from tests.trainers.run_content import content
 
 TIS = {"loss.is_correction": {"name": "token_tis"}}
 STILL = {"optim.lr": 1e-30, "ema": 0.0, "magnet": None, "loss.regularise": ()}
@@ -28,18 +28,6 @@ def ahead(lag, **changes):
 def episodes(config, folder):
     """Train, and return the episodes of every update."""
     return [done.episodes for done in loop.updates(loop.start(config, folder))]
-
-
-def content(folder):
-    """Return the tensors of the last checkpoint, and what every update logged."""
-    last = checkpoint.latest(folder.checkpoints)
-    files = json.loads((last / manifest.FILE).read_text())["files"]
-    tensors = {n: e["sha256"] for n, e in files.items() if n != "progress.json"}
-    metrics = folder.read_metrics()
-    return tensors, [
-        {k: v for k, v in m.items() if "seconds" not in k and k != "tokens_per_second"}
-        for m in metrics
-    ]
 
 
 @pytest.mark.parametrize("lag", [1, 3])

@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoModelForCausalLM
 
 from coevo.agents.engines.engine import Ask, Prompt
 from coevo.agents.engines.logit_processors import CLOSED, GuidedChoice, Place, Step, trie
@@ -20,11 +19,6 @@ END, OPEN, CLOSE = 3, 60, 61
 POLICY = PolicyRef("policy", 0)
 CHOICES = ((10, 11, 30, END), (10, 12, END), (14, END))
 THINKING = GuidedChoice(4, (OPEN, CLOSE), end_ids=(END,))
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model_dir):
-    return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
 
 
 @pytest.fixture

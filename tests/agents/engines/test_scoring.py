@@ -5,7 +5,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import AutoModelForCausalLM
 
 from coevo.agents.engines import scoring
 from coevo.agents.engines.logit_processors import GuidedChoice
@@ -17,12 +16,6 @@ from coevo.agents.engines.scoring import (
     positions,
     score,
 )
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model_dir):
-    return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
-
 
 SPANS = [
     Span((5, 6, 7, 8, 9), (2,), (5,)),

@@ -1,7 +1,6 @@
 import pytest
 import torch
 from transformers import (
-    AutoModelForCausalLM,
     Gemma3ForCausalLM,
     Gemma3TextConfig,
     GPT2Config,
@@ -56,11 +55,6 @@ def mixed_attention():
 def convolution():
     kinds = ["conv", "full_attention"]
     return Lfm2ForCausalLM(Lfm2Config(**SMALL, num_hidden_layers=2, layer_types=kinds))
-
-
-@pytest.fixture(scope="module")
-def llama(tiny_model_dir):
-    return AutoModelForCausalLM.from_pretrained(tiny_model_dir, dtype=torch.float32).eval()
 
 
 def draw(model, prompts, seed=0, **settings):

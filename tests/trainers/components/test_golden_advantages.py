@@ -21,6 +21,7 @@ from coevo.trainers.components import (
     ToGo,
 )
 from coevo.trainers.components.critic_credits import gae_recursion
+from tests.trainers.components.closeness import close
 
 # Two prompts with four responses each, and the token counts of the responses.
 OUTCOMES = [[1.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0], [1.0]]
@@ -33,11 +34,6 @@ def spec(baseline, normalise="no_normalisation", credit="outcome", **rest):
     parts = {"credit": credit, "baseline": baseline, "normalise": normalise}
     chosen = {k: {"name": v} if isinstance(v, str) else plain(v) for k, v in parts.items()}
     return read(AdvantageConfig, chosen | rest)
-
-
-def close(actual, expected, tolerance=6e-5):
-    expected = torch.as_tensor(expected, dtype=torch.float64)
-    return torch.allclose(actual.double(), expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -37,16 +37,12 @@ from coevo.trainers.components import (
     WeighPrompts,
     beta_shape,
 )
+from tests.trainers.components.closeness import close
 
 OUTCOMES = [[1.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0], [1.0]]
 LENGTHS = [[2], [3], [1], [4], [1], [2], [2], [3]]
 PROMPTS = Batch.from_lists(OUTCOMES, LENGTHS, group=[0] * 4 + [1] * 4)
 DR_GRPO = AdvantageConfig(normalise=NoNormalisation())
-
-
-def close(actual, expected, tolerance=6e-5):
-    expected = torch.as_tensor(expected, dtype=torch.float64)
-    return torch.allclose(actual.double(), expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(
