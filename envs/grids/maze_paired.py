@@ -85,10 +85,12 @@ class MazePaired(GridWorld[MazePairedConfig]):
         self.names = {self.name(cell): cell for cell in self.inner}
         self.items = 2 + config.walls
         rows_, columns = (k - 2 * self.pad for k in self.chart.shape)
-        self.frame = (
-            max(rows_, config.ahead + config.behind + 1),
-            max(columns, 2 * config.side + 1),
+        self.array_shape = (
+            len(self.ground) + 1 + len(self.fact_names) + 1,
+            max(rows_, n + 2, config.ahead + config.behind + 1),
+            max(columns, n + 2, 2 * config.side + 1),
         )
+        """Of `array`; a level that is not larger than `size` has that of the designer's."""
 
     def name(self, cell: Cell) -> str:
         """Return what a cell is called: a letter for its column, a number for its row."""
@@ -187,8 +189,7 @@ class MazePaired(GridWorld[MazePairedConfig]):
 
     @property
     def array_space(self) -> spaces.Box:
-        kinds = len(self.ground) + 1 + len(self.fact_names) + 1
-        return spaces.Box(0, 1, (kinds, *self.frame), np.float32)
+        return spaces.Box(0, 1, self.array_shape, np.float32)
 
     @property
     def state_space(self) -> spaces.Box:
@@ -200,8 +201,7 @@ class MazePaired(GridWorld[MazePairedConfig]):
 
         A walker's window is in the first rows and columns; the rest of its planes is empty.
         """
-        i, space = self.seats.index(seat), self.array_space
-        made = np.zeros(space.shape, dtype=np.float32)
+        i, made = self.seats.index(seat), np.zeros(self.array_shape, dtype=np.float32)
         if i == 0:
             inner = slice(self.pad, -self.pad or None)
             whole_map = self.planes[: len(self.ground), inner, inner]

@@ -44,6 +44,16 @@ def test_a_maze_is_what_its_designer_built_and_pays_by_the_step():
         assert episode.total(seat) == pytest.approx(1 - 0.9 * count / 30)
 
 
+def test_a_level_that_fits_has_the_arrays_of_a_designers_maze():
+    """So that who was trained with a designer can be tried in mazes that are made by hand."""
+    shape = make(MAZE, size=7).task.array_space.shape
+    for name in ("empty", "zigzag", "rooms", "labyrinth"):
+        env = make(MAZE, size=7, level=name)
+        env.reset(seed=0)
+        assert env.task.array(env.agent_selection).shape == shape
+    assert make(MAZE, size=5, level="rooms").task.array_space.shape == shape, "it is larger"
+
+
 def test_a_walled_in_goal_is_unsolvable_and_regret_pays_the_designer():
     assert built("a1", "e5", "a2", "b1").task.outcome()["solvable"] == 0
     env = make(MAZE, walls=0, rewards=[Regret()])
