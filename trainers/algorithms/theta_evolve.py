@@ -5,9 +5,10 @@ inspirations; each reply is a child, paid by what it is worth, or with `pays=imp
 it is better than its parent. GRPO on the groups follows. Children enter the archive at the end of
 the update. There are ten islands in a ring, from which the best are copied now and then.
 
-Not reproduced here: what learning adds to evolution with a frozen model. In the source a circle
-packing of 26 is better than that of AlphaEvolve, with a model of 8 billion parameters. `frozen`
-is evolution alone.
+Not reproduced here: what learning adds to the best program, beside evolution with a frozen model.
+A table that sees no program learns which changes are useless (claim `theta_evolve`). In the source
+a circle packing of 26 is better than that of AlphaEvolve, with a model of 8 billion parameters.
+`frozen` is evolution alone.
 """
 
 from coevo.trainers import parts as p
@@ -21,7 +22,9 @@ ALGORITHM = p.Algorithm(
     paper="Wang et al. 2025, ThetaEvolve",
     formula=r"c_i \sim \pi(\cdot \mid p), \quad R_i = s(c_i) \text{ or } [s(c_i) > s(p)], \quad "
     r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon}",
-    status="composed",
+    status="toy",
+    shows="a table learns which changes are useless; archives climb, changes of the start do not",
+    reproductions=("theta_evolve",),
     usage="--env coevo/improve_program-v0",
     cycle=(*EVOLVE, p.BuildBatch(), p.ComputeAdvantages(), p.Update(), p.KeepPrograms()),
     collect=p.CollectConfig(episodes=128, group_size=16),

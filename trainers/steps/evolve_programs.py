@@ -42,7 +42,8 @@ class DrawParents(Step):
     """Draws a program for every group of episodes, and others of its island as inspirations.
 
     The environment takes them as the options `parent` and `inspirations` of a reset. Groups go
-    round the islands. All episodes of a group improve one program, so that their rewards compare.
+    round the islands, and those of the next update go on from there. All episodes of a group
+    improve one program, so that their rewards compare.
     """
 
     moves: ClassVar = True
@@ -57,14 +58,15 @@ class DrawParents(Step):
     def __call__(self, ctx: UpdateContext) -> None:
         collect = ctx.algorithm.collect
         count = collect.episodes // collect.group_size
-        ctx.variation = Parents({g: self._drawn(ctx, g) for g in range(count)})
+        turn = ctx.step * count
+        ctx.variation = Parents({g: self._drawn(ctx, g, turn + g) for g in range(count)})
 
-    def _drawn(self, ctx: UpdateContext, group: int) -> list[Artifact]:
+    def _drawn(self, ctx: UpdateContext, group: int, turn: int) -> list[Artifact]:
         living = ctx.archive.living("program", OF)
         islands = sorted({a.island for a in living})
         if not islands:
             return []
-        island = islands[group % len(islands)]
+        island = islands[turn % len(islands)]
         ranked = sorted((a for a in living if a.island == island), key=lambda a: -a.weight)
         rng = np.random.default_rng([ctx.seed, ctx.step, group, 51])
         exploits = rng.random() < self.exploit
@@ -77,8 +79,8 @@ class KeepPrograms(Step):
     """Puts the programs of an update into the archive, where a selector keeps some.
 
     Those of an update come together, at its end: none of them is a parent of another. A program is
-    the move of a seat, and its weight an outcome of its episode. What is worth nothing, or lives
-    already, is left out.
+    the note `program` of the last turn, where the move is a change of the parent, or else the move;
+    its weight is an outcome of its episode. What is worth nothing, or lives already, is left out.
     """
 
     moves: ClassVar = True
@@ -114,7 +116,8 @@ class KeepPrograms(Step):
             return None
         if self.worth not in episode.outcome:
             raise unknown(f"outcome of {episode.env}", self.worth, episode.outcome)
-        child = Artifact("", "program", episode.turns[-1].move, of=OF, born_at=step)
+        last = episode.turns[-1]
+        child = Artifact("", "program", last.notes.get("program", last.move), of=OF, born_at=step)
         child.weight, child.uses = episode.outcome[self.worth], 1
         child.parents = tuple(a.id for a in drawn)
         child.island = drawn[0].island if drawn else 0

@@ -1,7 +1,12 @@
 """Claims about programs: their measures, on short runs."""
 
-from coevo.benchmarks.reproductions.claims import drq_generality, policy_synthesis_feedback
+from coevo.benchmarks.reproductions.claims import (
+    drq_generality,
+    policy_synthesis_feedback,
+    theta_evolve,
+)
 from coevo.benchmarks.reproductions.run import World
+from coevo.envs import make
 
 
 def test_generality_is_measured_of_the_champions_of_a_run(monkeypatch):
@@ -29,3 +34,26 @@ def test_synthesis_is_measured_of_the_best_program_in_other_games(monkeypatch):
 
 def test_no_attack_gains_or_moves_anything():
     assert policy_synthesis_feedback.cheated(1) == {"gain": 0.0, "moved": 0.0}
+
+
+def test_points_are_moved_kept_or_lost_and_paid_for():
+    start, task = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]], theta_evolve
+    assert task.changed(start, "keep 3") == start and task.changed(start, "break 0") is None
+    assert task.changed(start, "move 0 1")[0] == [task.STEP, 0.0]
+    assert task.changed(start, "move 0 0") == start, "a point stays in the square"
+    env = make(task.FivePoints.env_id, prompt_style="terse")
+    for move, paid in (("keep 0", -0.3), ("break 0", -0.2)):
+        env.reset(seed=0)
+        env.step(f"[{move}]")
+        assert env.episode.total("player_0") == paid
+    env.reset(seed=0, options={"parent": str([[0.0, 0.0], [0.1, 0.0], *start[1:4]])})
+    env.step("[move 1 1]")
+    assert env.episode.total("player_0") == 1.0
+    assert env.episode.outcome["worth"] == 0.15
+
+
+def test_a_writer_is_measured_with_and_without_an_archive():
+    found = theta_evolve.CLAIM.run([0], 3).figures
+    figures = {figure.label: figure.mean for figure in found}
+    assert 0 < figures["alone: best child"] < figures["frozen: best child"] + 0.1
+    assert 0 <= figures["trained: lazy children, last updates"] <= 1

@@ -53,6 +53,29 @@ def test_a_group_has_one_parent_of_its_island_and_inspirations_beside_it(evoluti
     assert drawn == {"x = 00", "x = 01", "x = 02"}
 
 
+def test_groups_of_an_update_go_on_with_the_next_island(evolution):
+    ctx = loop.context_of(evolution())
+    for island in range(3):
+        seeded(ctx, 0.5, island=island)
+    seen = []
+    for step in range(3):
+        ctx.step = step
+        DrawParents()(ctx)
+        seen += [parent.island for parent, *_ in ctx.variation.drawn.values()]
+    assert seen == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_program_that_is_noted_stands_for_a_move_that_changes_the_parent(evolution):
+    ctx = loop.context_of(evolution())
+    DrawParents()(ctx)
+    agent = FixedTextAgent([f"```\n{SOURCES[0]}\n```"], "x")
+    played = rollout(ENV, [EpisodeSpec(0, {"programmer_0": "policy"})], {"policy": agent})
+    played[0].turns[-1].notes["program"] = "x = 1"
+    ctx.collected = Collected(played, [0], 1, 0, {})
+    KeepPrograms()(ctx)
+    assert [a.payload for a in ctx.archive.living("program", OF)] == ["x = 1"]
+
+
 def test_children_enter_together_once_and_only_if_they_are_worth_something(evolution):
     run = evolution()
     agent = FixedTextAgent([f"```\n{one}\n```" for one in (*SOURCES, SOURCES[0])], "x")
