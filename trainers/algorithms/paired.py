@@ -23,7 +23,7 @@ ALGORITHM = p.Algorithm(
     r"U(\text{protagonist}_j), 0)",
     status="table",
     shows="the unsolvable level is left alone; no transfer, and random levels teach sooner",
-    reproductions=("paired_corridor",),
+    reproductions=("paired_corridor", "paired_maze"),
     usage="--env coevo/corridors-v0",
     population=p.ByRole(),
     rewards=(p.Regret(),),
