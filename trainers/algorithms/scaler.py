@@ -20,9 +20,9 @@ ALGORITHM = p.Algorithm(
     paper="Xu et al. 2026, SCALER, arXiv 2601.04809",
     formula=r"d \leftarrow \text{clip} (d + \text{clip} (k (\text{success} - \tfrac12), -1, 1), 0, "
     r"d_\max)",
-    status="formula",
-    shows="the controller keeps the success of simulated learners near one half",
-    reproductions=("scaler_control",),
+    status="model",
+    shows="success stays near one half and fewer groups teach nothing; it learns no more by that",
+    reproductions=("scaler_control", "scaler_smollm2"),
     usage="--env coevo/debate-v0 --env-option rounds=1 'questions={name: word_problems, "
     "task: sums}'",
     collect=p.CollectConfig(episodes=512, group_size=8, curriculum=p.Controlled()),
