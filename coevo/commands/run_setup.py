@@ -8,11 +8,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import coevo
 from coevo.agents import SCRIPTED
 from coevo.agents.load import pick_device
 from coevo.agents.models.folders import MADE, NAMED, is_made, model_folder
 from coevo.agents.models.nets import is_net, net_settings
-from coevo.benchmarks.files import short
+from coevo.benchmarks.files import as_table, read_if_there, short
+from coevo.benchmarks.provenance import hardware
 from coevo.commands.arguments import POSITIONAL, Train, flag, given
 from coevo.commands.players import check_env, env_options, sampling, settings
 from coevo.commands.start_model import suited
@@ -269,7 +271,7 @@ def _resumed(args: Train, folder: RunFolder) -> Job:
         none = {"steps": None, "budget_seconds": None, "budget_tokens": None}
         config = replace(config, **(none | new))
         _check_ahead(config, reached(folder))
-    notes = (*notes, *_lost_lines(folder))
+    notes = (*notes, *_lost_lines(folder), *_made_elsewhere(folder, config))
     config, said = in_parts(config, args.rollout_workers)
     if new or said:
         path = folder.path / "config.yaml"
@@ -301,6 +303,21 @@ def _lost_lines(folder: RunFolder) -> Iterator[str]:
             f"{folder.metrics} does not hold update {step}, which was saved: lines of it were "
             "lost; nothing but the log and what is drawn from it lacks them"
         )
+
+
+def _made_elsewhere(folder: RunFolder, config: TrainConfig) -> Iterator[str]:
+    """Yield what to say where a run was made by another version, or on another machine."""
+    summary = read_if_there(folder.summary)
+    made = as_table(summary.get("hardware", {}), folder.summary)
+    made |= {"coevo": summary["version"]} if "version" in summary else {}
+    here = {"coevo": coevo.__version__, **hardware(config.device)}
+    differ = [
+        f"{name} {made[name] or 'none'} (here {here[name] or 'none'})"
+        for name in ("coevo", "torch", "processor", "gpu")
+        if name in made and made[name] != here[name]
+    ]
+    if differ:
+        yield f"the run was made with {', '.join(differ)}; it continues, but not to the last bit"
 
 
 def _no_run(path: Path) -> str:

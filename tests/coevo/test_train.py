@@ -138,6 +138,20 @@ def test_resuming_extends_a_finished_run_and_keeps_its_first_table(cli, run_fold
     assert yaml.safe_load((run_folder / "config.yaml").read_text())["steps"] == 5
 
 
+def test_a_run_of_another_version_or_machine_goes_on_and_says_that_bits_may_differ(cli, run_folder):
+    path = run_folder / "summary.json"
+    summary = json.loads(path.read_text())
+    summary |= {"version": "0.0.1", "hardware": summary["hardware"] | {"torch": "1.0", "gpu": "X"}}
+    path.write_text(json.dumps(summary))
+    done = cli("train", "--resume", run_folder, "--steps", "4", "--no-eval")
+    assert done.status == 0, done.err
+    said = " ".join(f"{done.out} {done.err}".split())
+    assert "made with coevo 0.0.1 (here " in said and "torch 1.0 (here " in said
+    assert "gpu X (here none)" in said and "not to the last bit" in said
+    again = cli("train", "--resume", run_folder, "--steps", "5", "--no-eval")
+    assert again.status == 0 and "last bit" not in again.out + again.err
+
+
 def test_a_limit_that_is_reached_is_refused(cli, run_folder):
     line = cli("train", "--resume", run_folder, "--steps", "2").error_line()
     assert "--steps 2" in line
