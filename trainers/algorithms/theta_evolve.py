@@ -19,7 +19,7 @@ EVOLVE = (p.DrawParents(), p.Collect())
 ALGORITHM = p.Algorithm(
     name="theta_evolve",
     summary="a policy improves programs of an archive on islands, and learns from its changes",
-    paper="Wang et al. 2025, ThetaEvolve",
+    paper="Wang et al. 2025, ThetaEvolve, arXiv 2511.23473",
     formula=r"c_i \sim \pi(\cdot \mid p), \quad R_i = s(c_i) \text{ or } [s(c_i) > s(p)], \quad "
     r"A_i = \frac{R_i - \mean_g R}{\std_g R + \epsilon}",
     status="toy",

@@ -54,7 +54,7 @@ CLAIM = Claim(
         is paid for the failure of the walker builds mostly mazes that have none.""",
     source="""Dennis et al. 2020, PAIRED, arXiv 2012.02096 (minimax designers build unsolvable
         mazes; walkers of PAIRED solve mazes that they have not seen); bounds are ours""",
-    minutes=20.0,
+    minutes=14.0,
     seeds=3,
     on="net",
     setting=f"""`coevo/maze_paired-v0`, mazes of 4 by 4 cells and up to 6 walls, {OPTIONS["steps"]}

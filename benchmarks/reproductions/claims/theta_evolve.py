@@ -6,14 +6,14 @@ from dataclasses import replace
 from itertools import combinations, product
 from math import dist
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from coevo.benchmarks.reproductions.claim import Claim, Expect
 from coevo.benchmarks.reproductions.run import ADAM, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import OneMove, world
-from coevo.envs.core.config import config
+from coevo.envs.core.config import config, whole
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.trainers.algorithm import Algorithm
 from coevo.trainers.loop import UpdateResult
@@ -33,7 +33,7 @@ Points = list[list[float]]
 class FivePointsConfig:
     """What the points begin as."""
 
-    start: int = 0
+    start: Annotated[int, whole(0)] = 0
     """Seed of the first five, which lie in a corner."""
 
 
@@ -120,8 +120,8 @@ CLAIM = Claim(
     property="""Programs that are changed again and again, out of an archive, become much better
         than changes of the start alone; a writer in training makes fewer useless changes than a
         frozen one, lazy or broken.""",
-    source="""Wang et al. 2025, ThetaEvolve (a writer in training finds better programs than a
-        frozen one); bounds are ours""",
+    source="""Wang et al. 2025, ThetaEvolve, arXiv 2511.23473 (a writer in training finds better
+        programs than a frozen one); bounds are ours""",
     minutes=2.0,
     on="toy",
     setting=f"""Five points in the unit square, worth the distance of the nearest two, begin in a
