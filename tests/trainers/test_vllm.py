@@ -71,15 +71,15 @@ def gap(policy, turns):
 
 def noted(run, policy):
     """Let a run note the gaps of everything that its policy writes here."""
-    gaps, act = [], policy.act
+    gaps, writing = [], policy.writing
 
     def checked(requests):
-        replies = act(requests)
+        replies = yield from writing(requests)
         assert {r.policy for r in replies} == {PolicyRef("policy", run.progress.step)}
         gaps.extend(gap(policy, replies))
         return replies
 
-    policy.act = checked
+    policy.writing = checked
     return gaps
 
 
@@ -105,10 +105,10 @@ def test_twenty_updates_agree_with_the_learner_and_every_publication_answers(
     run = run_of(tmp_path / "run", name, 20, guided=guided)
     (policy,) = run.population.learners.values()
     gaps, stale, before = noted(run, policy), [], []
-    act = policy.act
+    writing = policy.writing
 
     def checked(requests):
-        replies = act(requests)
+        replies = yield from writing(requests)
         if before:
             now = policy.weights.model
             policy.weights.model = before[-1]
@@ -116,7 +116,7 @@ def test_twenty_updates_agree_with_the_learner_and_every_publication_answers(
             policy.weights.model = now
         return replies
 
-    policy.act = checked
+    policy.writing = checked
     for _ in updates(run):
         if not before:
             before.append(copy.deepcopy(policy.model))
