@@ -128,6 +128,31 @@ def _added(one: Rewards, other: Rewards) -> Rewards:
     return {a: one.get(a, 0.0) + other.get(a, 0.0) for a in dict.fromkeys([*one, *other])}
 
 
+class OfTerms(Composed):
+    """Gives each seat a number that follows from what named modules give it."""
+
+    terms: Mapping[str, Reward]
+    """Name of a term -> the module that it stands for."""
+
+    @property
+    def modules(self) -> tuple[RewardModule, ...]:
+        return tuple(self.terms.values())
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Unknown: any number may follow."""
+        return (-inf, inf)
+
+    @abstractmethod
+    def paid(self, terms: Mapping[str, float]) -> float:
+        """Return the reward of a seat with these terms."""
+
+    def combine(self, given: Sequence[Rewards]) -> Rewards:
+        agents = dict.fromkeys(agent for rewards in given for agent in rewards)
+        named = [dict(zip(self.terms, (r.get(a, 0.0) for r in given), strict=True)) for a in agents]
+        return {agent: self.paid(terms) for agent, terms in zip(agents, named, strict=True)}
+
+
 @config
 class WeightedSum(Composed):
     """Gives the weighted sum of what its parts give."""

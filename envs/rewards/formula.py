@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import inf, isfinite
 from typing import Annotated, Any, Literal
 
@@ -15,7 +15,7 @@ from coevo.envs.core.config import config, real
 from coevo.envs.core.episode import Episode, Turn
 from coevo.envs.core.errors import ConfigError, unknown
 from coevo.envs.core.rewards import Reward, RewardModule, Rewards
-from coevo.envs.rewards.compose import Composed
+from coevo.envs.rewards.compose import OfTerms
 
 OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -28,7 +28,7 @@ LONGEST, DEEPEST = 1000, 50
 
 
 @config
-class Formula(Composed):
+class Formula(OfTerms):
     """Gives the value of a formula such as `g1 * g3 - 0.5 * g2` over what other modules give.
 
     `+ - * /`, brackets, numbers and the names of `terms`. `shift` is added to every term, so that
@@ -51,20 +51,8 @@ class Formula(Composed):
         for value in (0.0, 1.0):
             self._value(tree, dict.fromkeys(self.terms, value))
 
-    @property
-    def modules(self) -> tuple[RewardModule, ...]:
-        return tuple(self.terms.values())
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Unknown: a formula may divide."""
-        return (-inf, inf)
-
-    def combine(self, given: Sequence[Rewards]) -> Rewards:
-        tree = parsed(self.expression, self.terms)
-        agents = dict.fromkeys(agent for rewards in given for agent in rewards)
-        named = [dict(zip(self.terms, (r.get(a, 0.0) for r in given), strict=True)) for a in agents]
-        return {a: self._value(tree, terms) for a, terms in zip(agents, named, strict=True)}
+    def paid(self, terms: Mapping[str, float]) -> float:
+        return self._value(parsed(self.expression, self.terms), terms)
 
     def _value(self, tree: ast.expr, terms: Mapping[str, float]) -> float:
         try:

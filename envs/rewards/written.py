@@ -8,14 +8,14 @@ Where a formula is enough, `formula` needs no sandbox.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import inf, isfinite
+from collections.abc import Mapping
+from math import isfinite
 from typing import Annotated, Literal
 
 from coevo.envs.core.config import config, real
 from coevo.envs.core.errors import ConfigError
-from coevo.envs.core.rewards import Reward, RewardModule, Rewards
-from coevo.envs.rewards.compose import Composed
+from coevo.envs.core.rewards import Reward
+from coevo.envs.rewards.compose import OfTerms
 
 LONGEST = 10_000
 """Characters of a source."""
@@ -24,7 +24,7 @@ SECONDS = 1.0
 
 
 @config
-class Written(Composed):
+class Written(OfTerms):
     """Gives what a program makes of what other modules give.
 
     The program defines `reward(terms)`, from a dict (name -> number) to a number. It starts anew
@@ -56,22 +56,9 @@ class Written(Composed):
                     f"number where all of {list(self.terms)} are {x:g}: {why}"
                 )
 
-    @property
-    def modules(self) -> tuple[RewardModule, ...]:
-        return tuple(self.terms.values())
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Unknown: a program may give any number."""
-        return (-inf, inf)
-
-    def combine(self, given: Sequence[Rewards]) -> Rewards:
-        paid: dict[str, float] = {}
-        for agent in dict.fromkeys(agent for rewards in given for agent in rewards):
-            terms = (rewards.get(agent, 0.0) for rewards in given)
-            value, _ = self._value(dict(zip(self.terms, terms, strict=True)))
-            paid[agent] = self.failed if value is None else value
-        return paid
+    def paid(self, terms: Mapping[str, float]) -> float:
+        value, _ = self._value(terms)
+        return self.failed if value is None else value
 
     def _value(self, terms: Mapping[str, float]) -> tuple[float | None, str]:
         """Return what the program gives; where that is no number, None and why."""
