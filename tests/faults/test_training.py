@@ -1,6 +1,7 @@
 """Training that is killed, refused, signalled or damaged: it continues to the same bits."""
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+from coevo.trainers.checkpoint import write_manifest
 from tests.faults import child
 from tests.faults.conftest import ends, goes_on, newest
 from tests.faults.cycles import ALL_OF
@@ -112,6 +114,50 @@ def test_a_damaged_checkpoint(cycle, calm, words, rng, tmp_path, fault):
         aside = (path.parents[len(file.parts) - 1].parent).glob("*.damaged")
         held = noticed and again.status == 0 and ends(folder) == whole.ends and any(aside)
         fault("damaged checkpoint", held, (file, cut, at, refused, again, where(folder, whole)))
+
+
+MORE = ("--steps", "8")
+"""Of a run that has ended, so that it goes on."""
+
+
+def _edit(path, **keys) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+
+@pytest.mark.parametrize("other", ["version", "torch", "processor", "gpu"])
+def test_another_version_or_machine(calm, tmp_path, fault, other):
+    whole = calm("table")
+    plain, folder = (shutil.copytree(whole.folder, tmp_path / n / "run") for n in ("plain", "run"))
+    assert goes_on(plain, [], *MORE).status == 0
+    summary = json.loads((folder / "summary.json").read_text())
+    hardware = summary["hardware"] | ({} if other == "version" else {other: "another"})
+    _edit(folder / "summary.json", hardware=hardware)
+    if other == "version":
+        _edit(folder / "summary.json", version="another")
+    again = goes_on(folder, [], *MORE)
+    lines = [
+        line for line in (again.out + again.err).splitlines() if "the run was made with" in line
+    ]
+    held = again.status == 0 and len(lines) == 1 and "another (here " in lines[0]
+    fault("another version or machine", held and ends(folder) == ends(plain), (other, again))
+
+
+def test_a_checkpoint_of_another_schema(calm, tmp_path, fault):
+    whole = calm("table")
+    folder = shutil.copytree(whole.folder, tmp_path / "run")
+    _edit(newest(folder) / "progress.json", schema=10_000)
+    write_manifest(newest(folder))
+    again = goes_on(folder, [], *MORE)
+    held = again.status == 2 and again.one_line and "schema 10000" in again.err
+    fault("another version or machine", held, again)
+
+
+def test_other_threads(calm, tmp_path, fault):
+    whole = calm("table")
+    folder = shutil.copytree(whole.folder, tmp_path / "run")
+    again = goes_on(folder, [], *MORE, "--threads", "2")
+    held = again.status == 2 and again.one_line and "--threads" in again.err
+    fault("another version or machine", held and ends(folder) == whole.ends, again)
 
 
 def test_two_writers(calm, words, tmp_path, fault):
