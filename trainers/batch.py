@@ -100,6 +100,10 @@ class Batch:
     """Value of what was said in every time-step, by C critics."""
     v_BTC: Tensor | None = None
     """Value before every time-step, by as many critics."""
+    least_B: Tensor | None = None
+    """The least that the environment of the trajectory can pay; None where none is known."""
+    most_B: Tensor | None = None
+    """The most that it can pay."""
     valid_B: Tensor | None = None
     """False where no reward could be found: compared with nothing; None where all are valid."""
 
@@ -448,6 +452,8 @@ def _check_shapes(batch: Batch) -> None:
     for name in ("value_CL", "logp_old_CL", "logp_ref_CL"):
         _expect(name, getattr(batch, name), tuple(batch.mask_CL.shape), "float")
     _expect("baseline_B", batch.baseline_B, (rows,), "float")
+    _expect("least_B", batch.least_B, (rows,), "float")
+    _expect("most_B", batch.most_B, (rows,), "float")
     _expect("valid_B", batch.valid_B, (rows,), "bool")
     for name in ("state_BT", "action_BT", "role_BT", "place_BT"):
         _expect(name, getattr(batch, name), (rows, turns), "int64")

@@ -26,7 +26,7 @@ def build(
     steps: str = "turn",
     others: bool = False,
     invalid: bool = False,
-    envs: Collection[str] = (),
+    paying: Mapping[str, tuple[float, float]] | None = None,
 ) -> Batch | None:
     """Turn finished, rewarded episodes into a batch; None where no policy wrote anything.
 
@@ -40,7 +40,8 @@ def build(
         others: give other agents trajectories too, after the learners', without contexts or
             tokens: what a past self wrote gets an advantage, but is not learnt.
         invalid: keep trajectories that a reward module found no reward for, see `Batch.valid_B`.
-        envs: environments that may be missing in this batch; their seats keep their numbers.
+        paying: environment -> the least and the most that it can pay. Some of them may be missing
+            in this batch; their seats keep their numbers.
     """
     found = [t for i, e in enumerate(episodes) for t in trajectories_of(i, e, learners, steps)]
     found = [t for t in found if t.valid or invalid]
@@ -55,7 +56,7 @@ def build(
     return Batch(
         **_rewards(found),
         **_marks(found),
-        keys=_keys(found, episodes, groups, envs),
+        keys=_keys(found, episodes, groups, paying or ()),
         origin_B=origin,
         turns_B=tuple(tuple(t.turns) for t in found),
         **_contexts([t for t in found if t.learns]),
@@ -66,6 +67,7 @@ def build(
         ),
         role_BT=padded(_numbered([[u[0].role for u in t.by_step()] for t in found]), -1),
         place_BT=padded([t.places for t in found], -1),
+        **_ranges([episodes[t.episode].env for t in found], paying),
         valid_B=torch.tensor([t.valid for t in found]),
     )
 
@@ -226,6 +228,15 @@ def _keys(
         "branch": _codes(list(zip(tasks, seats, first_moves, strict=True))),
     }
     return {name: torch.tensor(key, dtype=torch.int64) for name, key in keys.items()}
+
+
+def _ranges(
+    envs: Sequence[str], paying: Mapping[str, tuple[float, float]] | None
+) -> dict[str, Any]:
+    if paying is None:
+        return {}
+    least_B, most_B = torch.tensor([paying[e] for e in envs], dtype=torch.float64).unbind(1)
+    return {"least_B": least_B, "most_B": most_B}
 
 
 def _contexts(found: list[Trajectory]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ is left to the learning rate). Not TRL's loss type `bnpo`, which is a mean over 
 Not copied from the released code: its loop adds every stored tensor whose name contains
 "reward_tensor", so that the total counts once more beside its parts.
 
-`low` and `high` are the range of a reward; a reward outside of it is an error. One range serves
-all rewards, since nothing bounds the sum of the small ones paid per reply: that for legal replies
-fills a hundredth of it, where the density is steep, and its part of the advantage is about 6e-6
-beside 0.2 of the payoff. In effect the payoff alone teaches; give rewards of one range to use the
-decomposition. A batch of equal p has plain centring, where changyi7231/BNPO@a9c51b9 divides by 0.
+One range serves all rewards, by default what the environment can pay, since nothing bounds the sum
+of the small ones paid per reply: that for legal replies fills a hundredth of it, where the density
+is steep, and its part of the advantage is about 6e-6 beside 0.2 of the payoff. In effect the payoff
+alone teaches; give rewards of one range to use the decomposition. A batch of equal p has plain
+centring, where changyi7231/BNPO@a9c51b9 divides by 0.
 """
 
 from coevo.trainers import parts as p
@@ -27,13 +27,12 @@ ALGORITHM = p.Algorithm(
     reproductions=("bnpo_optimum",),
     rewards=(p.Format(legal=0.05),),
     collect=p.CollectConfig(episodes=512, group_size=8),
-    advantage=p.AdvantageConfig(compose=p.Decoupled(), normalise=p.BetaPdf(low=-2.0, high=2.0)),
+    advantage=p.AdvantageConfig(compose=p.Decoupled(), normalise=p.BetaPdf()),
     loss=p.LossConfig(
         surrogate=p.DualClip(eps_lo=0.2, eps_hi=0.28, c=10.0), aggregate=p.SeqMeanTokenSum()
     ),
     optim=p.OptimConfig(lr=1e-3),
     published={
-        "advantage.normalise": p.Published("beta_pdf(low=0, high=1)", "paper", p.RANGE),
         "loss.surrogate": p.Published("dual_clip(c=10, eps_hi=0.28)", "released code"),
         "optim.lr": p.Published(1e-6, "released code", p.SMALL),
         "optim.warmup": p.Published(10, "released code", "runs end by a budget"),

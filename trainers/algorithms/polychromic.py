@@ -2,8 +2,8 @@
 
 Every member of a set gets its advantage over the sets of the group. Leave-one-out credit would
 defeat the purpose. The label is the first move; `--set advantage.transform.share_set.label=answer`
-takes the last one. Sets hold plays of one seat. `low` and `high` are the range of the outcome; one
-outside of it is an error, which is why no small reward is paid beside the payoff.
+takes the last one. Sets hold plays of one seat. What counts as success is what the environment can
+pay, which is why no small reward is paid beside the payoff.
 
 Inferred: read from a page about the paper. Left out: vines (eight further plays from two states of
 each trajectory, after which ordinary GAE goes on), in whose place stand the plays of one start, cut
@@ -25,13 +25,12 @@ ALGORITHM = p.Algorithm(
     advantage=p.AdvantageConfig(
         baseline=p.NoBaseline(),
         normalise=p.NoNormalisation(),
-        transform=(p.ShareSet(label="first_move", size=4, low=-2.0, high=2.0, by="group+agent"),),
+        transform=(p.ShareSet(label="first_move", size=4, by="group+agent"),),
     ),
     loss=p.LossConfig(surrogate=p.PpoClip(eps_lo=0.2, eps_hi=0.2), aggregate=p.TokenMean()),
     optim=p.OptimConfig(lr=1e-3),
     published={
         "advantage.transform.share_set.size": p.Published(4, "page about the paper"),
-        "advantage.transform.share_set.high": p.Published(1.0, "paper", p.RANGE),
         "collect.group_size": p.Published("8 vines from 2 states", "page about the paper", p.CHEAP),
     },
 )

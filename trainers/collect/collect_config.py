@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
+from math import isfinite
 from typing import Annotated, Any
 
 from coevo.envs.core.config import choice, config, real, whole
 from coevo.envs.core.errors import ConfigError
+from coevo.envs.core.rewards import RewardModule
 from coevo.trainers.collect.beginnings import Forced, Hint
 from coevo.trainers.collect.trees import Trees
 from coevo.trainers.samplers.allocate import Allocation, Uniform
@@ -61,21 +63,28 @@ class CollectConfig:
     """Reward component that allocation, selection and replay look at."""
     low: Annotated[float, real()] | None = None
     """Outcome of that component that counts as no success, where curricula, allocation and hints go
-    by success; None is the least that the environment can pay, or -1 for another component."""
+    by success; None is the least that the environment can pay, or that the reward module of another
+    component says, or -1 where neither knows."""
     high: Annotated[float, real()] | None = None
-    """Outcome that counts as a full success; None is the most that it can pay, or 1."""
+    """Outcome that counts as a full success; None is the most, or 1."""
 
-    def success_range(self, payoff_range: tuple[float, float]) -> tuple[float, float]:
+    def success_range(
+        self, payoff_range: tuple[float, float], modules: Iterable[RewardModule] = ()
+    ) -> tuple[float, float]:
         """Return the outcomes that count as no success and as a full one.
 
         Args:
             payoff_range: the least and the most that the environment can pay.
+            modules: that give the other components, each in its own range.
 
         >>> CollectConfig(low=1.0).success_range((0.0, 5.0))
         (1.0, 5.0)
         """
-        paid = self.component == "payoff" and payoff_range[0] < payoff_range[1]
-        low, high = payoff_range if paid else (-1.0, 1.0)
+        ranges = [m.range for m in modules if m.component == self.component]
+        paid = [payoff_range] if self.component == "payoff" else ranges
+        low, high = sum(low for low, _ in paid), sum(high for _, high in paid)
+        if not (low < high and isfinite(high - low)):
+            low, high = -1.0, 1.0
         low, high = low if self.low is None else self.low, high if self.high is None else self.high
         if not low < high:
             raise ConfigError(f"collect.low={low:g} must be below collect.high={high:g}")

@@ -381,7 +381,8 @@ class Collector:
         ]
 
     def _range(self, env: str) -> tuple[float, float]:
-        return self.settings.success_range(self.sources[env].env.payoff_range)
+        made = self.sources[env].env
+        return self.settings.success_range(made.payoff_range, (*self.modules, *made.reward_modules))
 
     def _successes(self, group: Group) -> list[float]:
         """Return the outcomes of a group as shares of what can be earned, 0..1."""

@@ -114,7 +114,7 @@ class TokenStd(Normalisation):
 class BetaPdf(Normalisation):
     """Divide by the Beta density at the group's success rate: A / f(p; alpha, beta) (BNPO).
 
-    Credits are mapped from [low, high] to [0, 1], p is the mean of the group. Over groups,
+    Credits are mapped to [0, 1] by `unit_interval`, p is the mean of the group. Over groups,
     m = mean p, v = var p (ddof 1), kappa = m (1 - m) / v - 1, a = kappa m, b = kappa (1 - m);
     alpha = max(1, 1 + a / 3), beta = max(1, 1 + b / 3), which minimises the variance of the
     gradient when p ~ Beta(a, b). 1 / f is at most 1e6. With v = 0 or a single group
@@ -122,7 +122,7 @@ class BetaPdf(Normalisation):
     ddof 0, times 8 / pi. Source: BNPO repository.
 
     Raises:
-        ConfigError: A credit lies outside [low, high].
+        ConfigError: A credit lies outside [low, high], where they are given.
 
     >>> rewards = [[1.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0], [1.0]]
     >>> e = Estimate.of(rewards, "row", group=[0, 0, 0, 0, 1, 1, 1, 1])
@@ -131,20 +131,20 @@ class BetaPdf(Normalisation):
     """
 
     name: Literal["beta_pdf"] = "beta_pdf"
-    low: Annotated[float, real()] = 0.0
-    high: Annotated[float, real()] = 1.0
+    low: Annotated[float, real()] | None = None
+    high: Annotated[float, real()] | None = None
     by: str = "group"
 
     def __call__(self, e: Estimate) -> Estimate:
         credit = e.credit
-        unit = unit_interval(credit.y, e.mask, self.low, self.high, "normalise 'beta_pdf'")
+        unit, width = unit_interval(credit, self.low, self.high, "normalise 'beta_pdf'")
         stats = credit.to(unit).stats(self.by)
         alpha, beta = beta_shape(_one_per_group(stats.mean, e, self.by))
         p, log_b = stats.mean.clamp(0.0, 1.0), math.lgamma(alpha) + math.lgamma(beta)
         log_b -= math.lgamma(alpha + beta)
         log_f = torch.xlogy(alpha - 1.0, p) + torch.xlogy(beta - 1.0, 1.0 - p) - log_b
         inverse = (-log_f).exp().clamp(max=1e6)
-        return e.to(torch.where(stats.constant, 0.0, wide(e.y) / (self.high - self.low) * inverse))
+        return e.to(torch.where(stats.constant, 0.0, wide(e.y) / width * inverse))
 
 
 AnyNormalisation = Annotated[
@@ -165,26 +165,38 @@ def beta_shape(p_K: Tensor) -> tuple[float, float]:
     return max(1.0, 1.0 + kappa * m / 3.0), max(1.0, 1.0 + kappa * (1.0 - m) / 3.0)
 
 
-def unit_interval(y: Tensor, mask: Tensor, low: float, high: float, option: str) -> Tensor:
-    """Map what the mask shows from [low, high] to [0, 1].
+def unit_interval(
+    e: Estimate, low: float | None, high: float | None, option: str
+) -> tuple[Tensor, Tensor]:
+    """Map an estimate to [0, 1]; return it, 0 at padding, and how wide the range of each entry is.
+
+    The range is [low, high] where either is given, the other then being 0 or 1; else what the
+    trajectory's environment can pay, beyond which an entry counts as the end; else [0, 1].
 
     Raises:
-        ConfigError: low is not below high, or a value lies outside.
+        ConfigError: low is not below high, or a value lies outside of what was given.
 
-    >>> unit_interval(torch.tensor([1.0, 0.0]), torch.ones(2) > 0, -1.0, 1.0, "").tolist()
+    >>> unit_interval(Estimate.of([[1.0], [0.0]], "row"), -1.0, 1.0, "")[0].tolist()
     [1.0, 0.5]
     """
+    least_B, most_B, paid = e.batch.least_B, e.batch.most_B, low is None and high is None
+    low, high = 0.0 if low is None else low, 1.0 if high is None else high
     if not low < high:
         raise ConfigError(f"low={low} must be below high={high}")
-    unit = torch.where(mask, (wide(y) - low) / (high - low), 0.0)
+    if paid and least_B is not None and most_B is not None:
+        least, most = e.aligned("row", least_B), e.aligned("row", most_B)
+        width = torch.where(most > least, most - least, 1.0)
+        return torch.where(e.mask, (wide(e.y) - least) / width, 0.0).clamp(0.0, 1.0), width
+    width = torch.full_like(wide(e.y), high - low)
+    unit = torch.where(e.mask, (wide(e.y) - low) / width, 0.0)
     off = (unit - unit.clamp(0.0, 1.0)).abs()
     if off.numel() and float(off.max()) > 1e-6:  # rewards may be sums of floats
-        worst = float(wide(y).reshape(-1)[off.argmax()])
+        worst = float(wide(e.y).reshape(-1)[off.argmax()])
         raise ConfigError(
             f"{option} compares rewards between low={low} and high={high}, one is {worst:.6g}; "
             "give the range of the reward"
         )
-    return unit.clamp(0.0, 1.0)
+    return unit.clamp(0.0, 1.0), width
 
 
 def _one_per_group(y: Tensor, e: Estimate, by: str) -> Tensor:

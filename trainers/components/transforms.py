@@ -138,7 +138,7 @@ class FilterSigma(Transform):
 class ShareSet(Transform):
     """Judge sets, not rows: A = f(S) - mean f over the group's sets, for every member of S.
 
-    f(S) = mean_{i in S} R_i d(S), with R mapped from [low, high] to [0, 1] and d the share of
+    f(S) = mean_{i in S} R_i d(S), with R mapped to [0, 1] by `unit_interval` and d the share of
     different labels in S, so a good set is successful and diverse. What the advantage was before
     does not count. Sets are the key `set` within `by`; with `size` > 0 every group is cut into
     sets of so many rows instead, in a fixed order that does not depend on the order of rows
@@ -147,7 +147,7 @@ class ShareSet(Transform):
 
     Raises:
         UnknownNameError: The batch has no such label, or neither `set` nor a size is given.
-        ConfigError: A reward lies outside [low, high].
+        ConfigError: A reward lies outside [low, high], where they are given.
 
     >>> keys = {"set": [0, 0, 1, 1], "answer": [0, 0, 1, 2]}
     >>> ShareSet()(Estimate.of([[1.0], [0.0], [1.0], [1.0]], "row", **keys)).y.tolist()
@@ -157,8 +157,8 @@ class ShareSet(Transform):
     name: Literal["share_set"] = "share_set"
     label: Literal["answer", "first_move"] = "answer"
     size: Annotated[int, whole(0)] = 0
-    low: Annotated[float, real()] = 0.0
-    high: Annotated[float, real()] = 1.0
+    low: Annotated[float, real()] | None = None
+    high: Annotated[float, real()] | None = None
     by: str = "group"
 
     def __call__(self, e: Estimate) -> Estimate:
@@ -170,7 +170,8 @@ class ShareSet(Transform):
         else:
             set_B = batch.key_B(f"{self.by}+set")
         real_B = batch.real_B
-        reward_B = unit_interval(e.outcome_B, real_B, self.low, self.high, "transform 'share_set'")
+        paid = e.to(e.outcome_B, "row")
+        reward_B, _ = unit_interval(paid, self.low, self.high, "transform 'share_set'")
         in_set = group_stats(reward_B, set_B, wide(real_B))
         twins_B = group_stats(
             reward_B, combined(set_B, batch.key_B(self.label)), wide(real_B)

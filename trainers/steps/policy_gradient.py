@@ -77,7 +77,7 @@ class BuildBatch(Step):
             found.baselines,
             steps=advantage.steps,
             others=advantage.others,
-            envs=ctx.envs,
+            paying={name: env.payoff_range for name, env in ctx.envs.items()},
             invalid=advantage.invalid is not None,
         )
         ctx.batch = None if batch is None else scored(algorithm, ctx.learners, batch)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from coevo.envs.core.config import read
+from coevo.envs.core.errors import ConfigError
 from coevo.trainers.advantage import AdvantageConfig, advantages, estimate
 from coevo.trainers.batch import Batch
 from coevo.trainers.components import (
@@ -37,6 +38,8 @@ from coevo.trainers.components import (
     WeighPrompts,
     beta_shape,
 )
+from coevo.trainers.components.normalisations import unit_interval
+from coevo.trainers.estimate import Estimate
 from tests.trainers.components.closeness import close
 
 OUTCOMES = [[1.0], [0.0], [0.0], [1.0], [0.0], [0.0], [0.0], [1.0]]
@@ -250,6 +253,19 @@ def test_polychromic_sets():
     shifted = replace(batch, reward_BTK=2.0 * batch.reward_BTK - 1.0)
     spec = AdvantageConfig(transform=(ShareSet(low=-1.0, high=1.0),))
     assert close(estimate(spec, shifted).y, a_B)
+    ends = {"least_B": torch.full((4,), -1.0), "most_B": torch.full((4,), 1.0)}
+    spec = AdvantageConfig(transform=(ShareSet(),))
+    assert close(estimate(spec, replace(shifted, **ends)).y, a_B)
+
+
+def test_success_is_counted_between_what_each_environment_can_pay():
+    e = Estimate.of([[3.0], [1.0], [0.5], [7.0]], "row")
+    least_B, most_B = torch.tensor([[1.0, 5.0], [1.0, 5.0], [0.0, 1.0], [2.0, 2.0]]).unbind(1)
+    e = replace(e, batch=replace(e.batch, least_B=least_B, most_B=most_B))
+    unit, width = unit_interval(e, None, None, "")
+    assert unit.tolist() == [0.5, 0.0, 0.5, 1.0] and width.tolist() == [4.0, 4.0, 1.0, 1.0]
+    with pytest.raises(ConfigError, match=r"low=0.0 and high=1.0, one is 7"):
+        unit_interval(e, 0.0, None, "")
 
 
 ALIGN = Batch.from_lists([[1.0, -1.0, 0.5], [0.5, 0.2, -0.4]], seat=[0, 1], episode=[0, 0])
