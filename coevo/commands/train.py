@@ -15,7 +15,6 @@ from coevo.commands import measure
 from coevo.commands.arguments import Train, as_typed
 from coevo.commands.cost import CostNote
 from coevo.commands.players import quiet
-from coevo.commands.plot import draw_run, save
 from coevo.commands.progress import Bar, Interrupted, facts
 from coevo.commands.run_setup import Job, prepare, reached
 from coevo.commands.run_summary import origin, write_summary
@@ -216,6 +215,8 @@ def _where_saved(job: Job) -> str:
 
 
 def _conclude(job: Job, summary: Mapping[str, Any], screen: Screen) -> None:
+    from coevo.commands.plot import draw_run, save  # loads matplotlib
+
     if "after" in summary:
         _compare(summary, screen)
     before = (summary.get("before") or {}).get("exploitability")

@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from coevo.envs.core.config import config, real, whole
 from coevo.envs.core.errors import DataError
@@ -131,6 +130,8 @@ def posterior(x_KF: Floats, risk_K: Floats, at_MF: Floats, noise: float) -> tupl
     >>> mean_M.round(2).tolist(), std_M.round(2).tolist()
     ([0.02, 0.5], [0.1, 0.5])
     """
+    from scipy.spatial.distance import cdist  # half a second to import, which few runs need
+
     apart_KK = cdist(x_KF, x_KF)
     width = 0.5 * float(np.median(apart_KK[apart_KK > 0])) if (apart_KK > 0).any() else 1.0
     scale, mean = max(float(risk_K.std()), noise), float(risk_K.mean())

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from coevo.trainers.samplers.predicted import Floats, posterior
 
@@ -71,7 +70,7 @@ def gains(
         x_K1, worth_K = np.asarray(sources, float)[:, None], np.asarray(trained, float)
         mean_M, std_M = posterior(x_K1, worth_K, at[:, None], max(noise, 1e-9))
         served_M = envelope(sources, trained, slope, at)
-    reach_MM = mean_M[:, None] - slope * cdist(at[:, None], at[:, None]) - served_M
+    reach_MM = mean_M[:, None] - slope * np.abs(at[:, None] - at) - served_M
     if not noise or not sources:
         return reach_MM.clip(0.0).mean(1)
     std_M1 = std_M.clip(1e-12)[:, None]
