@@ -16,6 +16,7 @@ from coevo.trainers.learners.settings import EmaMagnet, ValueCritic
 from coevo.trainers.losses import Policy
 from coevo.trainers.run_folder import RunFolder
 from coevo.trainers.steps import policy_gradient
+from tests.trainers.forks import server
 from tests.trainers.kuhn_rewards import Share, Won
 
 GUIDED = SamplingConfig(guided="choice", max_new_tokens=8)
@@ -61,6 +62,13 @@ def config(tiny_model_dir):
         return replace(usual, **settings)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory):
+    """Return what runs programs in forks of one process; see `tests/trainers/forks.py`."""
+    with server(tmp_path_factory.mktemp("forks") / "errors") as run:
+        yield run
 
 
 @pytest.fixture

@@ -4,35 +4,10 @@ Each case names what has just been done when the process dies: one parameter set
 another has not, an artifact is new and nothing was scored with it yet.
 """
 
-import json
-import subprocess
-import sys
-
 import pytest
 
 from coevo.trainers.run_folder import RunFolder
 from tests.trainers.run_content import content
-
-FORKS = """
-import json, os, sys, traceback
-import coevo.benchmarks.reproductions.run
-import torch._dynamo  # which the first optimiser imports
-
-for line in sys.stdin:
-    program, *words = json.loads(line)
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(2, 1)
-        sys.argv[1:] = words
-        try:
-            exec(program, {})
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    print(os.waitpid(pid, 0)[1], flush=True)
-"""
-"""Runs programs that are written to it, one a line, each in a fork: only the first pays imports."""
 
 TRAIN = """
 import importlib, os, signal, sys, torch
@@ -331,30 +306,13 @@ given = TrainConfig(algorithm=made, model="table", steps=3, **world)
 """What is done and saved nowhere: texts that were tried, pairs that were chosen, plays."""
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    """Return what runs a program with words, and gives its status and the end of what it says."""
-    errors = tmp_path_factory.mktemp("killed") / "errors"
-    command = [sys.executable, "-P", "-c", FORKS]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with errors.open("w") as said, subprocess.Popen(command, stderr=said, **pipes) as forks:
-
-        def run(source, *words):
-            forks.stdin.write(json.dumps([source, *words]) + "\n")
-            forks.stdin.flush()
-            return forks.stdout.readline().strip(), errors.read_text()[-2000:]
-
-        yield run
-        forks.stdin.close()
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name, program):
+def test_a_cycle_that_is_killed_in_the_middle_is_taken_again(tmp_path, name, forks):
     given, place, kills = CASES[name]
     source = TRAIN.replace("{given}", given)
     for key, value in place.items():
         source = source.replace(f"{{{key}}}", value)
     calm, killed = tmp_path / "calm", tmp_path / "killed"
-    status, said = program(source, str(calm), str(killed), *map(str, kills))
-    assert status == "0", said
+    status, said = forks(source, (calm, killed, *kills))
+    assert status == [0], said
     assert content(RunFolder(killed)) == content(RunFolder(calm))

@@ -16,7 +16,7 @@ from coevo.trainers.loop import train
 
 RANK = """
 import sys
-import peft, torch
+import torch
 torch.set_num_threads(1)
 from pathlib import Path
 from coevo.trainers import ranks
@@ -36,29 +36,19 @@ def port():
         return free.getsockname()[1]
 
 
-def together(command, count=2):
-    """Run a command as so many ranks, and return what each has printed."""
-    common = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port())}
-    common |= {"WORLD_SIZE": str(count), "OMP_NUM_THREADS": "1", "TRANSFORMERS_OFFLINE": "1"}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-P", *command],
-            env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(count)
-    ]
-    found = [one.communicate(timeout=240) for one in started]
-    assert [one.returncode for one in started] == [0] * count, found
-    return [out for out, _ in found]
+@pytest.fixture
+def by_two(forks):
+    """Return what trains a run as two ranks: `by_two(config, folder)`."""
 
+    def run(config, made):
+        (made.path / "config.yaml").unlink()
+        made.create(config)
+        common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port()), "WORLD_SIZE": "2"}
+        ranks = [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(2)]
+        ends, said = forks(RANK, [made.path], [made.path], variables=ranks)
+        assert ends == [0, 0], said
 
-def by_two(config, made):
-    (made.path / "config.yaml").unlink()
-    made.create(config)
-    together(["-c", RANK, str(made.path)])
+    return run
 
 
 def weights(folder):
@@ -83,7 +73,7 @@ def losses(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, LORA], ids=["whole", "lora"])
-def test_two_ranks_learn_what_one_process_learns(config, folder, changes):
+def test_two_ranks_learn_what_one_process_learns(config, folder, changes, by_two):
     more = {"optim.minibatches": 2, "schedules": {}, **changes}
     given = config("mars", more, steps=10, checkpoint_every=5)
     one, two = folder(given, "one"), folder(given, "two")
@@ -100,7 +90,7 @@ def test_two_ranks_learn_what_one_process_learns(config, folder, changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, LORA], ids=["whole", "lora"])
-def test_a_checkpoint_goes_from_two_ranks_to_one_and_back(config, folder, changes):
+def test_a_checkpoint_goes_from_two_ranks_to_one_and_back(config, folder, changes, by_two):
     more = {"schedules": {}, **changes}
     given = config("mars", more, steps=6, checkpoint_every=2)
     one, mixed = folder(given, "one"), folder(given, "mixed")

@@ -1,8 +1,5 @@
 """Promise: killing training at any moment and resuming gives the weights of an undisturbed run."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.trainers.run_content import content
@@ -10,7 +7,7 @@ from tests.trainers.run_content import content
 KILLS = """
 import os, random, signal, sys, time
 from pathlib import Path
-import peft, torch
+import torch
 torch.set_num_threads(1)
 from coevo.trainers import checkpoint, run_state
 from coevo.trainers.loop import train
@@ -52,23 +49,23 @@ for n in range(7):
     write, seconds = (rng.randint(1, 60), 0) if n % 2 else (0, rng.uniform(0.1, 0.6))
     killed += os.WIFSIGNALED(attempt(folder, write, seconds))
 assert attempt(folder, 0, 0) == 0
-print(killed)
+Path(sys.argv[4]).write_text(str(killed))
 """
 
 
-def train_twice(calm, killed, seed):
+def train_twice(forks, calm, killed, seed):
     """Train one run undisturbed and kill the other until it is done; give the number of kills."""
-    command = [sys.executable, "-P", "-c", KILLS, str(calm.path), str(killed.path), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return int(done.stdout)
+    kills = killed.path.parent / "kills"
+    status, said = forks(KILLS, (calm.path, killed.path, seed, kills))
+    assert status == [0], said
+    return int(kills.read_text())
 
 
 AHEAD = {"collect.staleness": 2, "loss.is_correction": {"name": "token_tis"}}
 
 
 @pytest.mark.parametrize("name", ["mars", "league", "adapters", "ahead"])
-def test_a_run_killed_again_and_again_ends_with_the_same_bits(config, folder, name):
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(forks, config, folder, name):
     changes = (
         {"population": {"name": "adapters", "rank": 2, "targets": ["q_proj"]}}
         if name == "adapters"
@@ -77,7 +74,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(config, folder, na
     known = "league" if name == "league" else "mars"
     given = config(known, changes, steps=24, checkpoint_every=2, seed=3)
     calm, killed = folder(given, "calm"), folder(given, "killed")
-    assert train_twice(calm, killed, seed=len(name)) >= 3
+    assert train_twice(forks, calm, killed, seed=len(name)) >= 3
     tensors, progress, metrics = content(calm)
     assert content(killed) == (tensors, progress, metrics)
     assert progress["step"] == 24 and [m["step"] for m in metrics] == list(range(1, 25))
