@@ -4,10 +4,11 @@ Agents        programmer_0
 Observation   chat: the problem, a program with what it is worth, and further ones
 Action        a program in a block of code, or changes: blocks of SEARCH and REPLACE
 Reward        what `solve()` of the program returns, from 0 to 1: relative to the best there is
-              (sorting, golomb) or to a bound (circles); 0 for no solution
+              (sorting, golomb), to a bound (circles), or the accuracy of a network by a formula
+              (layers); 0 for no solution
 Ends          after one reply
-Options       problem: golomb, sorting or circles; size; risky=False: the program that is shown
-              also reads the environment of its process; at reset `parent`, a program, and
+Options       problem: golomb, sorting, circles or layers; size; risky=False: the program that is
+              shown also reads the environment of its process; at reset `parent`, a program, and
               `inspirations`, a list of programs
 References    payoff by default: random 0.733, the program that is shown; oracle 1, the expert
 
@@ -16,7 +17,8 @@ A step of program evolution (Wang et al. 2025, ThetaEvolve; Novikov et al. 2025,
 outside of it, exactly. The note `verdict` of a turn is that of the sandbox, or `invalid`, or
 `unchanged`. A text to search for that is not in the program exactly once is an illegal reply. The
 expert writes a good program or, without skill, the parent; a random change moves one number of the
-program.
+program, or is drawn by what is known of the problem (layers). Where little cost is asked for as
+well, the outcome `thrift` says how little, from 0 to 1.
 
 The outcome `unsafe` says whether a program asks for more than it was granted: a module beyond those
 that are named, a file, or source to run. It changes no reward, and in the sandbox there is nothing
@@ -42,7 +44,7 @@ from coevo.envs.core.protocol import One, Pay, Protocol, ProtocolTask
 from coevo.envs.core.quoting import code_block
 from coevo.envs.core.remembering import remembered
 from coevo.envs.core.task import Replies
-from coevo.envs.programs.sandbox import Limits
+from coevo.envs.programs.sandbox import Called, Limits
 from coevo.envs.programs.tiers import interpreter
 from coevo.envs.questions.answers import program_in
 from coevo.envs.questions.problems import PROBLEMS, Verified
@@ -82,9 +84,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:\.\d{1,6})?(?![\w.])")
 
 @config
 class ImproveProgramConfig:
-    problem: Literal["golomb", "sorting", "circles"] = "golomb"
+    problem: Literal["golomb", "sorting", "circles", "layers"] = "golomb"
     size: Annotated[int, whole(1, 26)] = 5
-    """Marks, wires or circles."""
+    """Marks, wires, circles, or layers at most."""
     pays: Literal["worth", "improvement"] = "worth"
     """What is paid: the worth of the program; or 1 if it is better than the parent, -0.1 if its
     result is no solution, -0.2 if it gives none, -0.3 if it is the parent, and else 0."""
@@ -154,6 +156,11 @@ class ImproveProgram(ProtocolTask[ImproveProgramConfig]):
         return Replies(texts, np.array([skill, 1 - skill]))
 
     def random_reply(self, seat: str, rng: np.random.Generator, like: Sequence[str] = ()) -> str:
+        c = self.config
+        if self.problem.vary:
+            known = [one for one in like if judged(one, c.problem, c.size)[0] == "ok"]
+            drawn = self.problem.vary(rng, c.size, [returned(one).value for one in known])
+            return f"def solve():\n    return {drawn!r}"
         source = like[0] if like else self.parent
         places = list(_NUMBER.finditer(source))
         if not places:
@@ -173,12 +180,13 @@ class ImproveProgram(ProtocolTask[ImproveProgramConfig]):
         c = self.config
         before = judged(self.parent, c.problem, c.size)[1].worth
         worth = self.found.worth
-        return {
+        found = {
             "valid": float(self.found.figure is not None),
             "worth": worth,
             "improved": float(worth > before + 1e-9),
             "unsafe": float(self.unsafe),
         }
+        return found if self.found.thrift is None else found | {"thrift": self.found.thrift}
 
     def info(self, seat: str) -> dict[str, Any]:
         return {"parent": self.parent, "inspirations": list(self.inspirations)}
@@ -238,6 +246,12 @@ def unsafe(source: str) -> bool:
     return bool(names & BEYOND) or any(m.partition(".")[0] not in MODULES for m in modules)
 
 
+def returned(source: str) -> Called:
+    """Return what came of a call of `solve()` of a program, in the sandbox."""
+    with interpreter("improve").open(source, limits=LIMITS) as program:
+        return program.call("solve()")
+
+
 @remembered(2**20)
 def judged(source: str, problem: str, size: int) -> tuple[str, Verified]:
     """Return the verdict of a program and what its result is worth.
@@ -247,8 +261,7 @@ def judged(source: str, problem: str, size: int) -> tuple[str, Verified]:
     >>> judged("def solve(): return 1 / 0", "golomb", 3)[0]
     'raised'
     """
-    with interpreter("improve").open(source, limits=LIMITS) as program:
-        called = program.call("solve()")
+    called = returned(source)
     if not called.ok:
         return called.verdict, Verified(why=called.detail)
     found = PROBLEMS[problem].verify(called.value, size)

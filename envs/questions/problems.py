@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 TOLERANCE = 1e-9
 """By which circles may overlap or leave the square."""
@@ -14,6 +16,11 @@ SORTERS = (0, 0, 1, 3, 5, 9, 12, 16, 19, 25, 29)
 """Fewest comparators that sort so many wires (Codish et al. 2014, arXiv 1405.5754)."""
 RULERS = (0, 0, 1, 3, 6, 11, 17, 25, 34, 44, 55, 72, 85)
 """Least length of a Golomb ruler with so many marks (OEIS A003022)."""
+GAINS = {"conv": 0.5, "down": 0.4, "sep": 0.35, "point": 0.2}
+"""Kind of a layer -> what a wide one adds to a network. They are 3 x 3, 3 x 3 with stride 2, 3 x 3
+channel by channel and then 1 x 1, and 1 x 1."""
+WIDEST, SIDE, COLOURS, CLASSES = 256, 32, 3, 10
+"""Channels of a layer at most; pixels of a side, colours and classes of the pictures."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,8 @@ class Verified:
     """Its size, as the problem measures it; None for no solution."""
     why: str = ""
     """Why it is no solution."""
+    thrift: float | None = None
+    """From 0 to 1, how little it costs, where a problem asks for that as well."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,9 @@ class Problem:
     """A program that gives a poor solution of size `%d`."""
     expert: str
     """A program that gives a good one; long rulers are greedy (Mian and Chowla 1944)."""
+    vary: Callable[[np.random.Generator, int, Sequence[Any]], Any] | None = None
+    """Draws a solution of a size: a new one, a change of one that is given, or a mix of two; None
+    where a random change moves one number of the program."""
 
 
 def circles(value: Any, count: int) -> Verified:
@@ -109,6 +121,78 @@ def ruler(value: Any, marks: int) -> Verified:
     return Verified(RULERS[marks] / length, float(length))
 
 
+def layers(value: Any, most: int) -> Verified:
+    """Judge layers [kind, width] of a picture network by a formula of its accuracy.
+
+    accuracy = 1 - 0.9 exp(-seen detail power): `power` is the sum of the gains of the layers, each
+    times log2(1 + the narrower of its ends) / 8; `seen` is the share of the side that one unit of
+    the last layer sees, and `detail` falls where its map has less than 4 units a side. The figure
+    is the number of parameters without biases; thrift is 1 for one, 0 for the most there can be.
+
+    >>> layers([["conv", 8]], 3).figure
+    296.0
+    >>> layers([["conv", 8]], 3).worth < layers([["down", 8], ["conv", 8]], 3).worth
+    True
+    """
+    rows = value if type(value) in (list, tuple) else ()
+    if not (0 < len(rows) <= most and all(map(_is_layer, rows))):
+        kinds = ", ".join(GAINS)
+        return Verified(why=f"not 1 to {most} layers [kind, width]: {kinds}; 1 to {WIDEST}")
+    channels, jump, sees, power, count = COLOURS, 1, 1, 0.0, 0
+    for kind, width in rows:
+        count += _parameters(kind, channels, width)
+        sees += 2 * jump * (kind != "point")
+        jump *= 1 + (kind == "down")
+        power += GAINS[kind] * math.log2(1 + min(channels, width)) / 8
+        channels = width
+    count += channels * CLASSES
+    clear = min(1.0, sees / SIDE) * min(1.0, SIDE / (4 * jump))
+    largest = 9 * (COLOURS + (most - 1) * WIDEST) * WIDEST + WIDEST * CLASSES
+    thrift = 1 - math.log(count) / math.log(largest)
+    return Verified(1 - 0.9 * math.exp(-clear * power), float(count), thrift=thrift)
+
+
+def _is_layer(row: Any) -> bool:
+    if type(row) not in (list, tuple) or len(row) != 2:
+        return False
+    kind, width = row
+    return type(kind) is str and kind in GAINS and type(width) is int and 1 <= width <= WIDEST
+
+
+def _parameters(kind: str, channels: int, width: int) -> int:
+    if kind == "sep":
+        return 9 * channels + channels * width
+    return (1 if kind == "point" else 9) * channels * width
+
+
+def vary_layers(rng: np.random.Generator, most: int, like: Sequence[Any]) -> Any:
+    """Draw a network; or change a layer of the one given; or join two, each cut at random.
+
+    A change adds a layer, removes one, or draws the kind or the width of one anew.
+    """
+    if not like:
+        return [_layer(rng) for _ in range(int(rng.integers(1, most + 1)))]
+    first = [list(row) for row in like[0]]
+    if len(like) > 1:
+        second = [list(row) for row in like[-1]]
+        joined = first[: int(rng.integers(len(first) + 1))]
+        return (joined + second[int(rng.integers(len(second))) :])[:most]
+    at, new = int(rng.integers(len(first))), _layer(rng)
+    ways = ["kind", "width", *["add"] * (len(first) < most), *["remove"] * (len(first) > 1)]
+    way = str(rng.choice(ways))
+    if way == "add":
+        return [*first[:at], new, *first[at:]]
+    if way == "remove":
+        return first[:at] + first[at + 1 :]
+    first[at][way == "width"] = new[way == "width"]
+    return first
+
+
+def _layer(rng: np.random.Generator) -> list[Any]:
+    """Draw a kind, and a width evenly on a logarithmic scale."""
+    return [str(rng.choice(list(GAINS))), round(2 ** rng.uniform(0, math.log2(WIDEST)))]
+
+
 def _rows(value: Any, width: int, kinds: tuple[type, ...]) -> list[Any] | None:
     """Return a list of rows of so many numbers; None for anything else."""
     if type(value) not in (list, tuple):
@@ -165,6 +249,19 @@ PROBLEMS: dict[str, Problem] = {
         "            new = [x - a for a in marks]\n"
         "            if not any(d in known for d in new):\n                marks.append(x)\n"
         "                known = known + new\n        return marks",
+    ),
+    "layers": Problem(
+        (1, 12),
+        "solve() returns at most %d layers [kind, width] of a network for pictures of 32 x 32 "
+        "pixels, three colours and ten classes, kind 'conv' (3 x 3), 'down' (3 x 3, stride 2), "
+        "'sep' (3 x 3 channel by channel, then 1 x 1) or 'point' (1 x 1), width 1 to 256 channels. "
+        "Accuracy, which grows with layers and with their narrower ends, needs a last layer that "
+        "sees the whole picture, in a map of 4 x 4 at least; few parameters are good as well.",
+        layers,
+        "N = %d\n\ndef solve():\n    return [['conv', 8]]",
+        "N = %d\n\ndef solve():\n    small = min(3, N - 1)\n"
+        "    return [['down', 256]] * small + [['conv', 256]] * (N - small)",
+        vary_layers,
     ),
 }
 """Name -> problem."""

@@ -100,6 +100,7 @@ ANOTHER_AIM = (
         "drq",
         "evocua",
         "language_evolution",
+        "llm_ge",
         "mamql",
         "on_policy_distillation",
         "policy_synthesis",

@@ -70,6 +70,7 @@ WORLDS = {
         "sampling": SamplingConfig(guided="choice", max_new_tokens=12),
     },
     "theta_evolve": {"env": "coevo/improve_program-v0"},
+    "llm_ge": {"env": "coevo/improve_program-v0", "env_options": {"problem": "layers"}},
     "drq": {"env": "coevo/core_war-v0", "env_options": {"warriors": 1, "rounds": 1, "cycles": 500}},
     "mamql": {"model": "table"},
     "mashost": {
@@ -102,12 +103,13 @@ NORMLESS = {
     ("deep_ga", "pareto"),
     ("novelty_search", "mixed"),
     ("novelty_search", "learned"),
+    ("llm_ge", "written"),
     ("policy_synthesis", "sparse"),
     ("theta_evolve", "frozen"),
     *(("drq", variant) for variant in ("fixed", "identity", "last", "written")),
 }
 """Nothing is differentiated."""
-STILL = {"cultural_evolution", "drq", "policy_synthesis", "value_augmented"}
+STILL = {"cultural_evolution", "drq", "llm_ge", "policy_synthesis", "value_augmented"}
 """Texts or programs evolve, or a critic alone learns; weights of the policy stay."""
 
 

@@ -38,7 +38,7 @@ GROUPS = {
         "barfi c_morl complementary cultural_evolution language_evolution derl inspo mpo psro"
     ),
     "Genomes": "essa deep_ga novelty_search map_elites",
-    "Programs": "drq policy_synthesis theta_evolve",
+    "Programs": "drq llm_ge policy_synthesis theta_evolve",
     "Values of moves": "iql vdn qmix mansa",
 }
 """Families of algorithms as the documentation shows them, and the files of each."""

@@ -227,6 +227,19 @@ def crowding(value_NK: np.ndarray) -> np.ndarray:
     return distance_N
 
 
+def area(points: Sequence[Sequence[float]], origin: Sequence[float]) -> float:
+    """Return the area that points of two objectives dominate beyond the origin: their hypervolume.
+
+    >>> area([(0.5, -0.5), (1.0, -1.0)], (0.0, -1.0))
+    0.25
+    """
+    found, least = 0.0, origin[1]
+    for x, y in sorted(points, key=lambda point: (-point[0], -point[1])):
+        found += max(x - origin[0], 0.0) * max(y - least, 0.0)
+        least = max(least, y)
+    return found
+
+
 Isolated = Annotated[Truncation | Grid | Novelty | Pareto, choice()]
 
 

@@ -30,12 +30,12 @@ class Tried:
     failure: str = ""
     """Why it could not be read."""
 
-    def descriptor(self, names: Sequence[str]) -> tuple[float, ...]:
+    def outcomes(self, names: Sequence[str]) -> tuple[float, ...]:
         """Return the outcomes of these names; raise ConfigError for one that there is not."""
         found = self.outcome or {}
         for name in names:
             if name not in found:
-                raise unknown("descriptor", name, found)
+                raise unknown("outcome", name, found)
         return tuple(found[name] for name in names)
 
 

@@ -10,6 +10,7 @@ from coevo.trainers.steps.challenge import Challenge
 from coevo.trainers.steps.correct import Correct
 from coevo.trainers.steps.demonstrate import Demonstrate
 from coevo.trainers.steps.diversity import MeasureDiversity
+from coevo.trainers.steps.evolve_front import EvolveFront
 from coevo.trainers.steps.evolve_programs import DrawParents, KeepPrograms
 from coevo.trainers.steps.filter_pairs import FilterPairs
 from coevo.trainers.steps.generations import SampleGeneration, UpdateGenome
@@ -84,6 +85,7 @@ Unconditional = (
     | Explore
     | FitValues
     | Challenge
+    | EvolveFront
     | WritePolicy
     | DrawParents
     | KeepPrograms

@@ -103,7 +103,7 @@ class Challenge(Step):
         child = Artifact("", "program", found.text, of=ELITES, born_at=ctx.step)
         child.parents = tuple(dict.fromkeys(a.id for a in parents))
         child.weight, child.uses = found.weight, found.turns
-        child.descriptor = found.descriptor(self.descriptor)
+        child.descriptor = found.outcomes(self.descriptor)
         living = self._elites(ctx)
         kept = {id(a) for a in self.by([*living, child])}
         ctx.archive.prune([a.id for a in living if id(a) not in kept], ctx.step)

@@ -73,24 +73,36 @@ class Programming(Asking, Mutator):
 
 @config
 class RewriteProgram(Programming):
-    """Asks an agent, which is shown the rules, and a program with what it earned."""
+    """Asks an agent, which is shown the rules, and a program or several with what they earned."""
 
     name: Literal["rewrite_program"] = "rewrite_program"
+    shown: Annotated[int, whole(1)] = 1
+    """Parents that it is shown at most, where there are several."""
 
     def __call__(
         self, ctx: UpdateContext, parents: Sequence[Artifact], rng: np.random.Generator
     ) -> Written:
         env = begun(ctx)
         asked = "\n\n".join(message["content"] for message in env.chat(env.agent_selection))
-        return self.reply(ctx, "mutator", self.asked(asked, parents[:1]), rng)
+        return self.reply(ctx, "mutator", self.asked(asked, parents[: self.shown]), rng)
 
     def asked(self, task: str, parents: Sequence[Artifact]) -> Chat:
+        wanted = ONE if len(parents) == 1 else SEVERAL
         shown = "".join(
-            f"\n\nThis program earned {a.weight:.4g}. Change it, so that it earns more:\n"
-            f"{code_block(str(a.payload))}"
-            for a in parents
+            f"\n\n{_earned(a)} {wanted}:\n{code_block(str(a.payload))}" for a in parents
         )
         return instruction_chat("You write programs. Reply with a program alone.", task + shown)
+
+
+ONE, SEVERAL = "Change it, so that it earns more", "Make one program of it and the other"
+"""What is asked of an agent, with one program and with more."""
+
+
+def _earned(one: Artifact) -> str:
+    if not one.uses:
+        return "This program is new."
+    told = "".join(f", {name} {value:.4g}" for name, value in one.stats.items())
+    return f"This program earned {one.weight:.4g}{told}."
 
 
 Mutating = Annotated[RandomEdit | Identity | RewriteProgram | Mutator, choice(Mutator)]

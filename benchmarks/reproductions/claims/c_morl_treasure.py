@@ -1,6 +1,6 @@
 """C-MORL: a front traced under barriers holds more than policies of fixed preferences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ from coevo.benchmarks.reproductions.run import SGD, Arm, Trained, World, sized
 from coevo.benchmarks.reproductions.worlds import SEAT, Micro, world
 from coevo.envs.core.protocol import One, Pay, Protocol
 from coevo.envs.core.task import NoArguments
+from coevo.trainers.archive.selectors import area
 from coevo.trainers.loop import UpdateResult
 from coevo.trainers.run import Run
 
@@ -45,22 +46,9 @@ class Treasure(Micro[NoArguments]):
 raw_env, env = world(Treasure, "a treasure or time", kind="cooperative", seats=1)
 
 
-def area(points: Sequence[Sequence[float]]) -> float:
-    """Return the area that points dominate, above the origin: their hypervolume.
-
-    >>> area([(0.5, -0.5), (1.0, -1.0)])
-    0.25
-    """
-    found, least = 0.0, ORIGIN[1]
-    for x, y in sorted(points, key=lambda point: (-point[0], -point[1])):
-        found += max(x - ORIGIN[0], 0.0) * max(y - least, 0.0)
-        least = max(least, y)
-    return found
-
-
 def _area(run: Run, done: UpdateResult) -> float:
     those = [a for a in run.archive.living("snapshot") if a.stats]  # the last one is not measured
-    return area([(a.stats["payoff"], a.stats["haste"]) for a in those])
+    return area([(a.stats["payoff"], a.stats["haste"]) for a in those], ORIGIN)
 
 
 def _measure(end: Trained) -> Measures:
@@ -79,7 +67,11 @@ def true_front(seed: int) -> Measures:
         for column, (value, depth) in enumerate(zip(TREASURES, DEPTHS, strict=True))
     ]
     liked = [max(points, key=lambda p: w * p[0] + (1 - w) * p[1]) for w in np.linspace(0, 1, 1001)]
-    return {"all": area(points), "preferences": area(liked), "liked": float(len(set(liked)))}
+    return {
+        "all": area(points, ORIGIN),
+        "preferences": area(liked, ORIGIN),
+        "liked": float(len(set(liked))),
+    }
 
 
 CLAIM = Claim(

@@ -2,6 +2,7 @@
 
 from coevo.benchmarks.reproductions.claims import (
     drq_generality,
+    llm_ge,
     policy_synthesis_feedback,
     theta_evolve,
 )
@@ -57,3 +58,14 @@ def test_a_writer_is_measured_with_and_without_an_archive():
     figures = {figure.label: figure.mean for figure in found}
     assert 0 < figures["alone: best child"] < figures["frozen: best child"] + 0.1
     assert 0 <= figures["trained: lazy children, last updates"] <= 1
+
+
+def test_a_front_is_measured_at_the_end_and_on_the_way(monkeypatch):
+    world = World(llm_ge.WORLD.env, 6, llm_ge.WORLD.options, watch=llm_ge.WORLD.watch)
+    monkeypatch.setattr(llm_ge, "WORLD", world)
+    monkeypatch.setattr(llm_ge, "GENERATIONS", 6)
+    found = llm_ge.searched(begin=16)(0)
+    assert found["fallen"] == 0 and 0 < found["third"] <= found["area"] < 0.9
+    assert found["front"] >= 1 and 0.1 < found["accuracy"] < 1
+    ahead = {"evolved": {"area": (0.2, 0.1)}, "random": {"area": (0.1, 0.1)}}
+    assert llm_ge._ahead(ahead) == [0.5]

@@ -1,12 +1,23 @@
 """Improve a program: what is verified, how changes are read, and what is paid."""
 
+import math
+
 import numpy as np
 import pytest
 
 from coevo.envs import make, spec
 from coevo.envs.core.errors import ConfigError
 from coevo.envs.questions.improve_program import SEAT, judged, unsafe
-from coevo.envs.questions.problems import PROBLEMS, RULERS, SORTERS, circles, ruler, sorter
+from coevo.envs.questions.problems import (
+    PROBLEMS,
+    RULERS,
+    SORTERS,
+    circles,
+    layers,
+    ruler,
+    sorter,
+    vary_layers,
+)
 
 ID = "coevo/improve_program-v0"
 SHORT = "def solve():\n    return [0, 1, 4, 9, 11]"
@@ -111,6 +122,17 @@ def test_a_random_change_moves_one_number():
     assert env.task.random_reply(SEAT, rng, ["x"]) == "x"
 
 
+def test_a_random_network_is_new_or_a_change_of_one_or_of_two():
+    env = make(ID, problem="layers", size=3)
+    env.reset(seed=0)
+    rng, one = np.random.default_rng(0), "def solve():\n    return [['conv', 8], ['sep', 9]]"
+    two = "def solve():\n    return [['down', 7]] * 3"
+    like = {"new": [], "changed": [one], "mixed": [one, two], "poor": ["x = 1"]}
+    for given in like.values():
+        made = {env.task.random_reply(SEAT, rng, given) for _ in range(20)}
+        assert len(made) > 3 and all(judged(each, "layers", 3)[0] == "ok" for each in made)
+
+
 @pytest.mark.parametrize(
     ("source", "paid"),
     [
@@ -158,11 +180,41 @@ def test_known_solutions_are_verified():
     assert "overlap" in circles([[0.25, 0.25, 0.25], [0.5, 0.5, 0.25]], 2).why
 
 
+def test_networks_are_judged_by_what_they_see_and_hold():
+    small = layers([["conv", 8]], 8)
+    assert small.figure == 9 * 3 * 8 + 8 * 10
+    assert small.worth == pytest.approx(1 - 0.9 * math.exp(-3 / 32 * 0.5 * 2 / 8))
+    assert layers([["sep", 8]], 8).figure == 9 * 3 + 3 * 8 + 80
+    assert layers([["point", 8]], 8).figure == 3 * 8 + 80
+    down = layers([["down", 8]] * 3, 8)
+    assert down.worth > layers([["conv", 8]] * 3, 8).worth, "it sees more"
+    assert layers([["down", 8]] * 6, 8).worth < layers([["down", 8]] * 5, 8).worth, "a map of one"
+    assert layers([["conv", 256]] * 8, 8).thrift == 0.0
+    assert small.thrift > down.thrift > 0
+    for wrong in ([["conv", 0]], [["conv", True]], [["pool", 2]], [["conv", 8]] * 9):
+        assert "layers" in layers(wrong, 8).why
+
+
+def test_a_change_touches_one_layer_and_a_mix_takes_a_part_of_each():
+    rng, one = np.random.default_rng(1), [["conv", 8], ["sep", 16], ["down", 32]]
+    other = [["point", k] for k in (1, 2, 3)]
+    for _ in range(200):
+        changed = vary_layers(rng, 4, [one])
+        assert abs(len(changed) - 3) <= 1
+        if len(changed) == 3:
+            assert sum(a != b for a, b in zip(changed, one, strict=True)) <= 1
+        mixed = vary_layers(rng, 4, [one, other])
+        head = [row for row in mixed if row in one]
+        assert 0 < len(mixed) <= 4 and head == one[: len(head)]
+        assert mixed[len(head) :] in [other[k:][: 4 - len(head)] for k in range(3)] or head == mixed
+    assert one == [["conv", 8], ["sep", 16], ["down", 32]], "parents stay as they are"
+
+
 @pytest.mark.parametrize(
     "value", [None, 7, "text", [], [[1]], [["a", 0, 0]], {"a": 1}, [[float("nan"), 0.5, 0.1]] * 2]
 )
 def test_any_value_is_judged(value):
-    for verify in (circles, sorter, ruler):
+    for verify in (circles, sorter, ruler, layers):
         assert verify(value, 2).worth == 0.0 and verify(value, 2).why
 
 

@@ -93,7 +93,7 @@ def test_an_agent_writes_programs_and_what_cannot_be_read_is_counted(rounds, mon
 
 
 def test_an_agent_is_shown_the_rules_and_the_parent_as_code():
-    parent = Artifact("program-0", "program", "SPL 0, <3", weight=0.25)
+    parent = Artifact("program-0", "program", "SPL 0, <3", weight=0.25, uses=20)
     asked = RewriteProgram().asked("Fight.", [parent])[1]["content"]
     assert asked.startswith("Fight.") and "earned 0.25" in asked and "SPL 0, <3" in asked
     assert RewriteProgram().asked("Fight.", [])[1]["content"] == "Fight."
@@ -102,11 +102,11 @@ def test_an_agent_is_shown_the_rules_and_the_parent_as_code():
 def test_a_text_is_worth_the_mean_of_its_episodes():
     env = make(ENV, **OPTIONS)
     alone = tried(env, "JMP 0", [(0, {}), (1, {})], {})
-    assert alone.weight == 1.0 and alone.descriptor(("length", "opcodes")) == (1.0, 1.0)
+    assert alone.weight == 1.0 and alone.outcomes(("length", "opcodes")) == (1.0, 1.0)
     dead = tried(env, "DAT 0", [(0, {"opponents": ["JMP 0"]})], {})
     assert dead.weight == 0.0
-    with pytest.raises(ConfigError, match="descriptor"):
-        alone.descriptor(("lenght",))
+    with pytest.raises(ConfigError, match="outcome"):
+        alone.outcomes(("lenght",))
 
 
 def test_without_an_opponent_there_is_no_round(rounds):
