@@ -97,7 +97,7 @@ class WalkerRows(ReadRows[tuple[int, int]]):
     def key(self, messages: Sequence[str], legal: Sequence[str]) -> str:
         number, x, y, key = PROMPT.search(messages[-1]).groups()  # type: ignore[union-attr]
         at = ((int(number) * MOST + int(x)) * MOST + int(y)) * 2 + (key == "with")
-        plan = messages[0].rpartition(": ")[2].rstrip(".").split(", ") if messages[1:] else []
+        plan = messages[-1].partition("one a turn: ")[2].rstrip(".").split(", ")
         advised = next((WAYS.index(way) for way in plan[int(number) :][:1] if way in WAYS), -1)
         return json.dumps([[str(at), str(advised)], list(legal)])
 

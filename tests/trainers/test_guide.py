@@ -55,8 +55,9 @@ def test_tasks_without_a_success_are_tried_again_and_learnt_without_the_guidance
     for key, episode in zip(found.groups[8:], guided, strict=True):
         assert episode.seed == fresh[4 * key].seed
         for turn in episode.turns:
-            told, asked = (message["content"] for message in turn.chat)
-            assert told.startswith("A player who solved this task made these moves, one a turn: ")
+            (message,) = turn.chat
+            asked, said, told = message["content"].partition(" A player who solved this task ")
+            assert said and told.startswith("made these moves, one a turn: ")
             assert key_door.PROMPT.search(asked)
             assert turn.notes["guided"] and turn.injected == [] and turn.stripped_ids
             assert turn.stripped_ids != turn.prompt_ids
@@ -99,7 +100,7 @@ def test_an_adviser_sees_the_attempt_quoted_and_one_that_fails_gives_no_guidance
     run = start("advised", {"cycle.guide.by.agent": "teacher", "cycle.guide.solved": 2.0})
     ctx = taken(run, 2)
     (guided,) = ctx.collected.episodes[8:]
-    assert guided.turns[0].chat[0]["content"] == "Plan: ⟦east⟧ ‹b›"
+    assert guided.turns[0].chat[-1]["content"].endswith(" Plan: ⟦east⟧ ‹b›")
     body = asked[0].chat[-1]["content"].split("Worth 0:\n")[1]
     assert all(line.startswith("| ") for line in body.split("\n"))
 

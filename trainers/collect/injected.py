@@ -16,20 +16,29 @@ is not shown to the seat either, and only the reference reads it."""
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """System text before everything that a seat, or its reference, sees."""
+    """Text beside what a seat, or its reference, sees: before it, as the system's, or behind it."""
 
     id: str
     """Of the artifact that the text is from; it is part of what makes a group."""
     text: str
     """Of the trainer; what it holds of others was quoted before."""
     trained: Trained = "as_seen"
+    behind: bool = False
+    """Whether it ends the first message of the user instead: small models pass over what a system
+    message says of a task that they have not read yet."""
 
     def added(self, chat: Chat) -> Chat:
-        """Return a chat with the text before it, in its system message if it has one.
+        """Return a chat with the text, before it in its system message if it has one.
 
         >>> Injected("i", "Be brief.").added(({"role": "user", "content": "2+2?"},))[0]
         {'role': 'system', 'content': 'Be brief.'}
+        >>> Injected("i", "It is 4.", behind=True).added(({"role": "user", "content": "2+2?"},))
+        ({'role': 'user', 'content': '2+2? It is 4.'},)
         """
+        asked = next((at for at, m in enumerate(chat) if m["role"] == "user"), None)
+        if self.behind and asked is not None:
+            text = f"{chat[asked]['content']} {self.text}"
+            return (*chat[:asked], {"role": "user", "content": text}, *chat[asked + 1 :])
         if chat and chat[0]["role"] == "system":
             text = f"{self.text}\n\n{chat[0]['content']}"
             return ({"role": "system", "content": text}, *chat[1:])

@@ -33,6 +33,8 @@ class Guidance:
     """Base of what guides a player; subclasses are components with a name."""
 
     name: str
+    behind: ClassVar[bool] = True
+    """Whether it stands behind the task that it is about, in the user's message, not before it."""
 
     def remember(self, ctx: UpdateContext, solved: Sequence[tuple[str, Episode]]) -> None:
         """Take note of seats that have solved a task without guidance, with their episodes."""
@@ -63,6 +65,8 @@ class Solution(Guidance):
 
     def _moves(self, episode: Episode, seat: str) -> str:
         moves = [quote_line(t.move or "", 200, bare=True) for t in episode.turns if t.agent == seat]
+        if len(moves) == 1:
+            return f"The answer is {moves[0]}."
         return f"A player who solved this task made these moves, one a turn: {', '.join(moves)}."
 
 
@@ -96,6 +100,7 @@ class Examples(Guidance):
     moves. A task's own solution is never shown.
     """
 
+    behind: ClassVar[bool] = False
     name: Literal["examples"] = "examples"
     shown: Annotated[int, whole(0)] = 2
     """Most examples in a prompt; 0 shows none, and tasks are tried again as they are: a control."""
@@ -197,7 +202,8 @@ class Guide(Step):
         return self.by.texts(ctx, list(chosen.values())) if chosen else iter(())
 
     def _injected(self, texts: Texts) -> Mapping[str, Injected]:
-        return {seat: Injected(ID, text, self.trained) for seat, text in texts.items() if text}
+        behind = self.by.behind
+        return {s: Injected(ID, text, self.trained, behind) for s, text in texts.items() if text}
 
     def _solved(self, ctx: UpdateContext, groups: Iterable[Group]) -> Iterator[tuple[str, Episode]]:
         """Return the seats of learners that solved a task, with its first such episode."""
