@@ -342,7 +342,7 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         log, why = self._logs[agent], f"That was not accepted: {encodable(parse.detail)}."
         if self.prompt_style == "terse":
             self._starts[agent] = len(log)
-            text = f"{why} {self.task.terse(agent)}"
+            text = f"{why} {self.task.worded(self.task.terse(agent))}"
         elif legal := list(map(answer, self.task.legal(agent) or ())):
             shown = legal if len(legal) <= SHOWN else [*legal[: SHOWN - 1], "...", legal[-1]]
             text = with_format(f"{why}\nLegal moves: {', '.join(shown)}", self.illegal.reading)
@@ -372,11 +372,11 @@ class TextEnv(AECEnv[str, dict[str, Chat], str]):
         log = self._logs[agent]
         if self.prompt_style == "terse":
             self._starts[agent] = len(log)
-            log.append({"role": "user", "content": self.task.terse(agent)})
+            log.append({"role": "user", "content": self.task.worded(self.task.terse(agent))})
             return
-        new = [Message(role="user", content=self.task.situation(agent))]
+        new = [Message(role="user", content=self.task.worded(self.task.situation(agent)))]
         if not log:
-            new.insert(0, Message(role="system", content=self.task.rules(agent)))
+            new.insert(0, Message(role="system", content=self.task.worded(self.task.rules(agent))))
         if agent not in self._formatted and self.task.legal(agent) is not None:
             new[0]["content"] = with_format(new[0]["content"], self.illegal.reading)
             self._formatted.add(agent)

@@ -282,6 +282,10 @@ class Task(ABC, Generic[C]):
         """
         return {}
 
+    def worded(self, text: str) -> str:
+        """Return a text of a prompt in the words that things have here; mostly as it is."""
+        return text
+
     def random_reply(self, seat: str, rng: np.random.Generator, like: Sequence[str] = ()) -> str:
         """Return a reply drawn at random or, of those given, the first with a random change.
 

@@ -28,6 +28,8 @@ class AppleWorld(GridWorld[B]):
 
     ground = ("wall", "apple")
     letters = "#a"
+    looks: ClassVar = {"#": "a", "a": "#"}
+    nouns = ("wall", "apple")
     moves: ClassVar[tuple[str, ...]] = (*GridWorld.moves, BEAM)
 
     def furnish(self) -> None:
@@ -64,4 +66,4 @@ class AppleWorld(GridWorld[B]):
         )
 
     def legend(self) -> str:
-        return "# is a wall, a is an apple."
+        return "{} is a wall, {} is an apple.".format(*self.letters)

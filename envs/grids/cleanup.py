@@ -83,6 +83,8 @@ class Cleanup(GridWorld[CleanupConfig]):
     title = "Cleanup"
     ground = ("wall", "apple", "river", "waste")
     letters = "#a~w"
+    looks: ClassVar = {"#": "a", "a": "#"}
+    nouns = ("wall", "apple")
     moves: ClassVar[tuple[str, ...]] = (*GridWorld.moves, CLEAN, BEAM)
     fact_names = (*GridWorld.fact_names, "percent of waste")
 
@@ -216,7 +218,8 @@ class Cleanup(GridWorld[CleanupConfig]):
         )
 
     def legend(self) -> str:
-        return "# is a wall, a is an apple, ~ is the river, w is waste in it."
+        said = "{} is a wall, {} is an apple, {} is the river, {} is waste in it."
+        return said.format(*self.letters)
 
 
 raw_env, env, parallel_env = simultaneous(Cleanup)

@@ -68,6 +68,8 @@ class MazePaired(GridWorld[MazePairedConfig]):
     title = "Maze"
     ground = ("wall", "goal")
     letters = "#G"
+    looks: ClassVar = {"#": "G", "G": "#"}
+    nouns = ("wall", "goal")
     moves: ClassVar[tuple[str, ...]] = (FORWARD, *TURNS)
     payoff_range = (0.0, 1.0)
 
@@ -220,7 +222,7 @@ class MazePaired(GridWorld[MazePairedConfig]):
         """Return the rows of letters that a seat sees, from its array."""
         array, c = self.array(seat), self.config
         letters = np.full(array.shape[1:], ".")
-        for k, letter in enumerate("#GP"):
+        for k, letter in enumerate(f"{self.letters}P"):
             letters[array[k] > 0] = letter
         if seat != DESIGNER:
             letters = letters[: c.ahead + c.behind + 1, : 2 * c.side + 1]
@@ -292,17 +294,18 @@ class MazePaired(GridWorld[MazePairedConfig]):
         )
 
     def legend(self) -> str:
-        return "# is a wall, G is the goal."
+        return "{} is a wall, {} is the goal.".format(*self.letters)
 
     def rules(self, seat: str) -> str:
-        c, n = self.config, self.config.size
+        c, n, legend = self.config, self.config.size, "{} is a wall, {} the goal"
         if seat == DESIGNER:
             return (
                 f"A maze of {n} by {n} cells. {self.purpose()} You name one cell a turn: first "
                 f"that of the goal, then that of the walkers, then of up to {c.walls} walls. "
                 "Columns are letters from the left, rows are numbers from the top; on a cell that "
                 "is taken nothing is built.\n"
-                f"You are {seat}. # is a wall, G the goal, P where walkers begin, a dot is free."
+                f"You are {seat}. {legend.format(*self.letters)}, P where walkers begin, a dot is "
+                "free."
             )
         return (
             f"A maze. {self.purpose()} Forward goes to the cell ahead, if no wall is there. You "
@@ -336,7 +339,9 @@ class MazePaired(GridWorld[MazePairedConfig]):
             return f"Maze: {rows} ; {self.asks()} Answer {cells}, or {answer(NOTHING)}"
         moves = ", ".join(self.moves)
         known = self.in_words(self._facts_of(seat))
-        return f"{known} Ahead is up: {rows} ; go to G. Moves: {moves}. Answer [move]"
+        return (
+            f"{known} Ahead is up: {rows} ; go to {self.letters[1]}. Moves: {moves}. Answer [move]"
+        )
 
     def draw(self) -> str:
         inner = slice(self.pad, -self.pad or None)

@@ -67,6 +67,7 @@ class Ocean(GridWorld[OceanConfig]):
     ground = ("rock", "plastic")
     letters = "#p"
     others = "oO"
+    looks: ClassVar = {"p": "O", "O": "p"}
     moves: ClassVar[tuple[str, ...]] = (
         *POINTS,
         STAY,
@@ -197,7 +198,8 @@ class Ocean(GridWorld[OceanConfig]):
         )
 
     def legend(self) -> str:
-        return "p is plastic, o is another vessel, O is one that signals."
+        said = "{} is plastic, {} is another vessel, {} is one that signals."
+        return said.format(self.letters[1], *self.others)
 
     def rules(self, seat: str) -> str:
         c = self.config

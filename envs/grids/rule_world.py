@@ -11,7 +11,7 @@ References    mean return by default, over all worlds: random 1.09, exact maximu
 
 After AutoEnv (arXiv 2511.19304): a world is a number from 0 to `worlds` - 1, which draws walls and
 things of a few of eleven kinds. A search over all states gives the most that can be earned, so the
-outcome has the share of it (`normalised`), and experts play exactly that. `skin` exchanges the
+outcome has the share of it (`normalised`), and experts play exactly that. The skin exchanges the
 letters of the kinds, and `reveal` keeps their rules from the player: who reads rules is not
 disturbed by the first, who has learnt what letters mean is.
 """
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,8 +88,6 @@ class RuleWorldConfig(GridConfig):
     """Worlds of which each episode draws one; the reset option `world` names one."""
     things: Annotated[int, whole(2, 8)] = 6
     """Things in a world; with more, its maximum takes longer to find."""
-    skin: Literal["plain", "inverted"] = "plain"
-    """Letters of the kinds: their own, or exchanged."""
     reveal: Annotated[bool, Field(strict=True)] = True
     """Whether the walker is given the rules."""
 
@@ -99,6 +97,8 @@ class RuleWorld(GridWorld[RuleWorldConfig]):
     config_class = RuleWorldConfig
     title = "Rule world"
     ground = ("wall", *KINDS)
+    letters = f"#{LETTERS}"
+    looks: ClassVar = dict(zip(LETTERS, LETTERS[::-1], strict=True))
     others = "o"
     moves: ClassVar[tuple[str, ...]] = (*POINTS, STAY)
     fact_names = ("steps left", "keys", "held")
@@ -108,8 +108,6 @@ class RuleWorld(GridWorld[RuleWorldConfig]):
         row = "#" + "P" * SIZE + "#"
         edge = "#" * (SIZE + 2)
         self.place_seats("walker", 1, [edge, *[row] * SIZE, edge])
-        inverted = config.skin == "inverted"
-        self.letters = "#" + (LETTERS[::-1] if inverted else LETTERS)  # type: ignore[misc]
         self.payoff_range = (-2.0 * config.steps, 5.0 * config.things)
 
     def reset(self, rng: np.random.Generator, options: Mapping[str, Any]) -> None:

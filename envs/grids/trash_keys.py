@@ -66,6 +66,8 @@ class TrashKeys(GridWorld[TrashKeysConfig]):
     ground = ("wall", "door", "bin", "key", "trash")
     letters = "#DBkt"
     others = "o"
+    looks: ClassVar = {"D": "B", "B": "D"}
+    nouns = ("door", "bin")
     moves: ClassVar[tuple[str, ...]] = (*POINTS, STAY)
     fact_names = (
         "steps left",
@@ -167,7 +169,8 @@ class TrashKeys(GridWorld[TrashKeysConfig]):
         )
 
     def legend(self) -> str:
-        return "D is the door, B the bin, k the key, t is trash, o the other walker."
+        said = "{} is the door, {} the bin, {} the key, {} is trash, {} the other walker."
+        return said.format(*self.letters[1:], self.others)
 
     def rules(self, seat: str) -> str:
         return (

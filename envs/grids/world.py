@@ -3,14 +3,17 @@
 The state is a stack of planes, one per kind of ground and one per heading of seats. A seat sees a
 window of it, turned so that its own heading is up, and a few whole numbers (`facts`). `array` gives
 the window as numbers, `lines` makes text of these numbers and of nothing else: the two views tell
-the same. Coordinates are rows and columns of the planes, walls around the map included.
+the same. The inverted skin exchanges letters and words of things (AutoEnv, arXiv 2511.19304): who
+has learnt what they mean is disturbed, who reads the rules is not. Coordinates are rows and columns
+of the planes, walls around the map included.
 """
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -53,6 +56,8 @@ class GridConfig:
     """Cells that it sees behind."""
     side: Annotated[int, whole(0, 20)] = 3
     """Cells that it sees to each side."""
+    skin: Literal["plain", "inverted"] = "plain"
+    """Letters and words of things: their own, or those of others; all else is the same."""
 
 
 G = TypeVar("G", bound=GridConfig)
@@ -71,11 +76,15 @@ class GridWorld(Task[G]):
     """Name of the world in prompts."""
     ground: ClassVar[tuple[str, ...]] = ("wall",)
     """Kinds of ground, a plane each; of two on one cell the later is shown."""
-    letters: ClassVar[str] = "#"
+    letters: str = "#"
     """A letter for each kind of ground."""
     moves: ClassVar[tuple[str, ...]] = (*WALKS, *TURNS, STAY)
-    others: ClassVar[str] = ARROWS
+    others: str = ARROWS
     """A letter for each way that another seat is seen; four are headings, and turn the window."""
+    looks: ClassVar[Mapping[str, str]] = {}
+    """Letter -> the one that stands for the same in the inverted skin."""
+    nouns: ClassVar[tuple[str, str] | None] = None
+    """Two words for things, without their plural s, that change places in the inverted skin."""
     fact_names: ClassVar[tuple[str, ...]] = (*HEADINGS, "steps left")
 
     def place_seats(
@@ -95,6 +104,9 @@ class GridWorld(Task[G]):
         self.chart = np.pad(np.array([list(row) for row in rows]), self.pad, constant_values="#")
         self.starts = self.cells_of("P")
         self.compass = self.others == ARROWS
+        if self.config.skin == "inverted":
+            changed = str.maketrans(dict(self.looks))
+            self.letters, self.others = (x.translate(changed) for x in (self.letters, self.others))
         kinds, ways = len(self.ground), len(self.others)
         self.order = [
             [*range(kinds), *(kinds + (h + k * self.compass) % ways for h in range(ways))]
@@ -389,6 +401,11 @@ class GridWorld(Task[G]):
     def legend(self) -> str:
         """Return what the letters of the ground mean."""
 
+    def worded(self, text: str) -> str:
+        if self.nouns is None or self.config.skin == "plain":
+            return text
+        return exchanged(text, *self.nouns)
+
     def rules(self, seat: str) -> str:
         walking = (
             f"All {len(self.seats)} move at once: forward, back, left and right go to the next "
@@ -551,6 +568,24 @@ def turned(planes: NDArray[Any], quarters: int) -> NDArray[Any]:
     if quarters == 1:
         return planes[:, :, ::-1].transpose(0, 2, 1)
     return planes.transpose(0, 2, 1)[:, :, ::-1] if quarters else planes
+
+
+def exchanged(text: str, one: str, other: str) -> str:
+    """Return a text in which two words for things have changed places.
+
+    >>> exchanged("Walls stop you; an apple pays.", "wall", "apple")
+    'Apples stop you; a wall pays.'
+    """
+
+    def turned_round(found: re.Match[str]) -> str:
+        article, word = found["article"] or "", found["word"]
+        new = other if word.lower() == one else one
+        if article:
+            article = article[0] + "n" * (new[0] in "aeiou") + " "
+        return article + (new.capitalize() if word[0].isupper() else new)
+
+    pattern = rf"\b(?P<article>[Aa]n? )?(?P<word>{one}|{other})(?=s?\b)"
+    return re.sub(pattern, turned_round, text, flags=re.IGNORECASE)
 
 
 SIDES = ("ahead", "right", "behind", "left")

@@ -55,6 +55,46 @@ def test_the_window_is_the_map_around_a_seat_turned_to_its_heading(env_id):
                 assert task.lines(task.array(task.seats[i])) == around(task, i)
 
 
+def trace(env_id, skin):
+    """Play at random; return what is the same in all skins, and what seats are told."""
+    env, rng, seen, told = make(env_id, skin=skin), np.random.default_rng(1), [], []
+    env.reset(seed=3)
+    for _ in range(40):
+        if not env.awaiting:
+            break
+        task, seat = env.task, env.agent_selection
+        seen.append((task.array(seat).tolist(), task.state_array().tolist(), task.legal(seat)))
+        told.append((task.rules(seat), *(env.chat(seat)[k]["content"] for k in (0, -1))))
+        env.step(f"[{rng.choice(task.legal(seat))}]")
+    totals = [env.episode.total(seat) for seat in env.possible_agents]
+    return (seen, totals, env.episode.outcome), told
+
+
+@pytest.mark.parametrize("env_id", [*WORLDS, "coevo/maze_paired-v0"])
+def test_the_inverted_skin_changes_words_and_letters_and_nothing_else(env_id):
+    (plain, told), (inverted, other) = (trace(env_id, skin) for skin in ("plain", "inverted"))
+    assert plain == inverted
+    assert all(a[1] != b[1] for a, b in zip(told, other, strict=True)), "rules"
+    assert any(a[2] != b[2] for a, b in zip(told, other, strict=True)), "what is seen"
+    for style in ("full", "terse"):
+        env = make(env_id, skin="inverted", prompt_style=style)
+        env.reset(seed=3)
+        assert " an wall" not in str(env.chat(env.agent_selection))
+        assert " a apple" not in str(env.chat(env.agent_selection))
+
+
+def test_a_skin_is_told_consistently():
+    task = make(GATHERING, skin="inverted").task
+    rules = task.worded(task.rules("gatherer_0"))
+    assert "enters the cell of a wall takes it and gets 1 point" in rules
+    assert "an apple or another stops you" in rules
+    assert "a is an apple, # is a wall" in rules
+    task.reset(np.random.default_rng(0), {})
+    array = task.array("gatherer_0")
+    facts = task.facts_in(array)
+    assert np.array_equal(task.encoded(task.lines(array), facts), array)
+
+
 @pytest.mark.parametrize("env_id", WORLDS)
 def test_text_and_array_tell_the_same(env_id):
     for task in played(env_id):
