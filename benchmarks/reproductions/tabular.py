@@ -13,6 +13,7 @@ the denominator is 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -75,7 +76,10 @@ class SoftmaxTable:
         """
         logp_CL = self.logp_CA()[played]
         inputs = Batch.from_tokens(logp_CL, advantage_CL, old_BL, logp_behaviour_CL=behaviour_BL)
-        loss = policy_loss(LossConfig(**spec), inputs, Denominators(rows, rows, 1))[0]
+        return self._downhill(LossConfig(**spec), inputs, rows)
+
+    def _downhill(self, config: LossConfig, inputs: Batch, rows: int) -> Tensor:
+        loss = policy_loss(config, inputs, Denominators(rows, rows, 1))[0]
         (gradient_CA,) = torch.autograd.grad(loss, self.logits_CA)
         return -gradient_CA
 
@@ -92,10 +96,11 @@ class SoftmaxTable:
 
         A step of zero is the last one: nothing would move any more.
         """
-        old_BL = self.logp_CA().detach()[played]
+        config = LossConfig(**spec)
+        start = Batch.from_tokens(self.logp_CA().detach()[played], advantage_CL)
         for _ in range(epochs):
-            rows = len(played.arm_BL)
-            step_CA = self.gradient_CA(spec, played, advantage_CL, rows, old_BL=old_BL)
+            inputs = replace(start, logp_CL=self.logp_CA()[played])
+            step_CA = self._downhill(config, inputs, len(played.arm_BL))
             if not step_CA.any():
                 break
             with torch.no_grad():

@@ -117,16 +117,17 @@ class RemoteRetriever(LocalRetriever):
         seconds = self._config.timeout
         line = kind(str(parts.hostname), parts.port, timeout=seconds)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        late = threading.Timer(seconds, _cut, [line])
-        try:
+        with contextlib.closing(line):
             line.connect()
+            # an answer without a length takes the socket from the line
+            late = threading.Timer(seconds, _cut, [line.sock])
             late.start()  # the timeout of a connection begins anew with every byte
-            line.request("POST", path, sent, {"Content-Type": "application/json"})
-            answer = line.getresponse()
-            text = answer.read(LARGEST + 1)
-        finally:
-            late.cancel()
-            line.close()
+            try:
+                line.request("POST", path, sent, {"Content-Type": "application/json"})
+                answer = line.getresponse()
+                text = answer.read(LARGEST + 1)
+            finally:
+                late.cancel()
         if answer.status != http.HTTPStatus.OK:
             raise DataError(f"status {answer.status}, 200 is expected")
         if len(text) > LARGEST:
@@ -137,10 +138,10 @@ class RemoteRetriever(LocalRetriever):
             raise DataError(f"the answer is not JSON: {error}") from None
 
 
-def _cut(line: http.client.HTTPConnection) -> None:
+def _cut(ours: socket.socket) -> None:
     """End a connection that another thread waits for."""
-    with contextlib.suppress(OSError, AttributeError):
-        line.sock.shutdown(socket.SHUT_RDWR)
+    with contextlib.suppress(OSError):
+        ours.shutdown(socket.SHUT_RDWR)
 
 
 def hits_of(answer: Any, queries: int, k: int) -> list[list[Hit]]:

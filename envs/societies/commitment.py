@@ -40,8 +40,13 @@ def stackelberg(game: MatrixGame) -> Commitment:
     >>> stackelberg(matrix_game("commitment")).leader
     3.5
     """
-    found = [c for j in range(game.sizes[1]) if (c := _committed_for(game, j)) is not None]
-    return max(found, key=lambda c: c.leader)
+    best = None
+    for reply, most in enumerate(game.payoffs[..., 0].max(axis=0)):
+        if best is None or most > best.leader:  # else no mix is worth more
+            found = _committed_for(game, reply)
+            best = found if best is None or (found and found.leader > best.leader) else best
+    assert best is not None  # some reply is best to any mix
+    return best
 
 
 def _committed_for(game: MatrixGame, reply: int) -> Commitment | None:

@@ -84,7 +84,7 @@ class Server(http.server.BaseHTTPRequestHandler):
         """Send something again and again, sooner than a timeout, and never the end."""
         self.wfile.write(b"HTTP/1.1 200 OK\r\n" + (b"" if part.strip() else b"\r\n"))
         with contextlib.suppress(OSError):
-            for _ in range(200):
+            while True:
                 self.wfile.write(part)
                 time.sleep(0.02)
 
