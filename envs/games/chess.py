@@ -95,14 +95,22 @@ def cells(state: pyspiel.State) -> list[str]:
     return ["".join("." * int(c) if c.isdigit() else c for c in row) for row in rows]
 
 
+def _in_row(row: int) -> dict[str, float]:
+    """Return what pieces are worth to White in a row from the top."""
+    white = {**WORTH, "P": WORTH["P"] + 0.02 * (6 - row) ** 2}
+    black = {**WORTH, "P": WORTH["P"] + 0.02 * (row - 1) ** 2}
+    return white | {piece.lower(): -worth for piece, worth in black.items()}
+
+
+ROWS = [_in_row(row) for row in range(8)]
+
+
 def worth(state: pyspiel.State, player: int) -> float:
     """Return the material of a player, less that of the other; pawns that are far count more."""
     value = 0.0
-    for row, line in enumerate(cells(state)):
-        for piece in line.replace(".", ""):
-            white = piece.isupper()
-            far = (6 - row if white else row - 1) if piece in "Pp" else 0
-            value += (1 if white else -1) * (WORTH[piece.upper()] + 0.02 * far**2)
+    for worth_of, line in zip(ROWS, str(state).split()[0].split("/"), strict=True):
+        for sign in line:
+            value += worth_of.get(sign, 0.0)  # a digit counts empty squares
     return value * (1 if player == 1 else -1)
 
 

@@ -68,7 +68,7 @@ def _measure(end: Trained) -> dict[str, float]:
 
 CLAIM = Claim(
     property="""One adversary among four lowers the agreement of the others below what a random
-        seat does, and a bonus for influence lowers it further.""",
+        seat does.""",
     source="""Li et al. 2023, adversarial minority influence, arXiv 2302.03322 (an adversary
         whose victims are frozen; influence beside their failure); bounds are ours""",
     minutes=4.0,
@@ -84,8 +84,8 @@ CLAIM = Claim(
         break, was not written down there. Bounds before anything was run. A first world in which
         all broke a tie alike left an adversary no influence; steps of size 1 and 20, before that
         was seen, taught nothing.""",
-    limits="""The bonus stands for the influence that the source estimates with a model of the
-        victims; members are scripts.""",
+    limits="""A bonus for influence lowers it no further here (.0002, three seeds). It stands for
+        the influence that the source estimates with a model of victims; members are scripts.""",
     world=WORLD,
     changes={**PLAIN, "collect.episodes": 64, "optim.lr": 20.0},
     arms={
