@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import importlib
 import pkgutil
 import re
@@ -17,17 +18,25 @@ from coevo.trainers.algorithms import ALGORITHMS, algorithm
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("agents", "benchmarks", "coevo", "envs", "trainers")
-TREES = {
-    path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
-    for folder in FOLDERS
-    for path in sorted((ROOT / folder).rglob("*.py"))
-}
-CLASSES = [
-    (path, node)
-    for path, tree in TREES.items()
-    for node in ast.walk(tree)
-    if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-]
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    return {
+        path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+@functools.cache
+def classes() -> list[tuple[Path, ast.ClassDef]]:
+    return [
+        (path, node)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
 
 
 def snake(name: str) -> str:
@@ -37,7 +46,7 @@ def snake(name: str) -> str:
 def test_a_component_has_the_name_of_its_class():
     named = {
         node.name: ast.literal_eval(line.value)
-        for _, node in CLASSES
+        for _, node in classes()
         for line in node.body
         if isinstance(line, ast.AnnAssign)
         and ast.unparse(line).startswith("name: Literal['")
@@ -49,7 +58,7 @@ def test_a_component_has_the_name_of_its_class():
 
 def test_a_public_class_name_stands_once_in_a_top_folder():
     places = defaultdict(list)
-    for path, node in CLASSES:
+    for path, node in classes():
         places[path.parts[0], node.name].append(str(path))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
@@ -75,7 +84,7 @@ def test_no_name_has_a_word_that_the_glossary_bans():
     assert {"hire", "told"} <= banned
     found = [
         f"{path}: {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         for name in names(node)
         if banned & set(snake(name).split("_"))
