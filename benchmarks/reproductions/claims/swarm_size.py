@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,18 +22,23 @@ def _site(prompt: str) -> str:
     return found.group()
 
 
-def simulated(odds_XA: np.ndarray, agents: int, seed: int) -> tuple[float, float]:
-    """Return what a seat earns on average in games of so many agents, and its standard error."""
-    task, rng = Swarm(SwarmConfig(kind="beach", agents=agents)), np.random.default_rng([seed, 1])
-    earned = []
-    for game in range(GAMES):
+def simulated(
+    odds_XLA: np.ndarray, config: SwarmConfig, games: int, seed: int
+) -> tuple[float, float]:
+    """Return what a seat earns on average in games of a swarm, and its standard error.
+
+    Odds of moves are by the own site, and by how many others seem to be there.
+    """
+    task, rng, earned = Swarm(config), np.random.default_rng([seed, 1]), []
+    for game in range(games):
         task.reset(np.random.default_rng([seed, game]), {})
         while seats := task.to_move():
-            passed_NA = rng.random((agents, 1)) > np.cumsum(odds_XA[task.at], axis=1)
+            odds_NA = odds_XLA[task.at, task.seen[:, 1]]
+            passed_NA = rng.random((config.agents, 1)) > np.cumsum(odds_NA, axis=1)
             drawn = passed_NA[:, :-1].sum(axis=1)
             task.play({seat: MOVES[move] for seat, move in zip(seats, drawn, strict=True)})
         earned.append(np.mean(list(task.earned.values())))
-    return float(np.mean(earned)), float(np.std(earned) / GAMES**0.5)
+    return float(np.mean(earned)), float(np.std(earned) / games**0.5)
 
 
 def exponent(gaps: Sequence[float]) -> float:
@@ -45,7 +51,10 @@ def _measure(end: Trained) -> dict[str, float]:
     odds_XA = np.array(
         [np.asarray(learnt.get(f"at site {x}", EVEN)) for x in range(BEACH.sites)], dtype=float
     )
-    played = {n: simulated(odds_XA, n, end.seed) for n in (*SIZES, MANY)}
+    odds_XLA = np.repeat(odds_XA[:, None], BEACH.levels, axis=1)
+    played = {
+        n: simulated(odds_XLA, replace(BEACH, agents=n), GAMES, end.seed) for n in (*SIZES, MANY)
+    }
     exact = {n: expected(BEACH, odds_XA, n) for n in played}
     gaps = {n: played[MANY][0] - played[n][0] for n in SIZES}
     return {

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,11 @@ def test_gaps_fall_with_the_power_that_fits_them():
     assert it.exponent([n**-0.5 for n in it.SIZES]) == pytest.approx(-0.5)
 
 
-def test_games_without_text_earn_what_is_expected(monkeypatch):
-    monkeypatch.setattr(it, "GAMES", 60)
+def test_games_without_text_earn_what_is_expected():
     odds_XA = np.array([[0.2, 0.6, 0.2], *[[0.8, 0.1, 0.1]] * 3, *[[0.1, 0.1, 0.8]] * 4])
     for agents in (5, 50):
-        mean, error = it.simulated(odds_XA, agents, 3)
+        odds_XLA = np.repeat(odds_XA[:, None], it.BEACH.levels, axis=1)
+        mean, error = it.simulated(odds_XLA, replace(it.BEACH, agents=agents), 60, 3)
         assert abs(mean - it.expected(it.BEACH, odds_XA, agents)) < 3 * error
 
 
