@@ -49,7 +49,9 @@ quickstart-real: smollm2
 smollm2: $(REAL)
 	$(BIN)/coevo fetch smollm2
 
-test: lint tools docs
+# Types and pages are checked beside each other: each takes a minute of one core.
+test: $(FULL) tools
+	$(MAKE) -j 2 --output-sync=target lint docs
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
 # In an environment that has vLLM (docs/tutorials/engines.md), outside of the default tests.
