@@ -57,7 +57,6 @@ class Published(NamedTuple):
 
 SMALL = "a one-million-parameter model is trained from a weak start, not a large one fine-tuned"
 CHEAP = "plays are short and cheap here, and small games have few starts"
-RANGE = "covers Kuhn poker; give the range of the task's own payoff"
 """Why ours differ, where many records have the same reason."""
 
 

@@ -34,7 +34,7 @@ from coevo.envs.rewards import (
     WinRate,
 )
 from coevo.trainers.advantage import AdvantageConfig
-from coevo.trainers.algorithm import CHEAP, RANGE, SMALL, Algorithm, Published
+from coevo.trainers.algorithm import CHEAP, SMALL, Algorithm, Published
 from coevo.trainers.archive.evolution import Antithetic, CmaEs
 from coevo.trainers.archive.genome import Entries, SingularValues
 from coevo.trainers.archive.selectors import Grid, Islands, Novelty, Pareto, Truncation, even
