@@ -10,6 +10,9 @@ Guidance is here the moves of the environment's expert in the same task (`soluti
 advice; name a teacher with `cycle.guide.by.agent`. `imitate` learns the guided successes alone, by
 supervised learning. `unguided` is the control.
 
+SmolLM2-135M follows guidance on sums in one attempt of five, and learns no more by it than by
+imitation of its own successes (claim `guided_smollm2`, one seed).
+
 The abstract was read: that pairs are learnt, DPO's strength, and how a teacher words its guidance
 are ours. Where an expert sees more than the seat, guidance tells what the seat cannot know, and
 what is learnt from it is a guess.
@@ -28,7 +31,7 @@ ALGORITHM = p.Algorithm(
     r"y^+ \sim \pi(\cdot | x, \text{guidance}), \quad y^- \sim \pi(\cdot | x)",
     status="toy",
     shows="a follower is told a plan, and learns to do without it",
-    reproductions=("guided_key_door",),
+    reproductions=("guided_key_door", "guided_smollm2"),
     cycle=(p.Collect(), p.Guide(), *LEARN, p.FitRewards()),
     collect=p.CollectConfig(episodes=256, group_size=8),
     optim=p.OptimConfig(lr=1e-4),
