@@ -8,8 +8,10 @@ policy by exp(beta u), u the critic's value of what follows minus the mean over 
     coevo evaluate --agent value_augmented:10:runs/values --env coevo/kuhn_poker-v0
 
 The critic is the value of the policy, not of what is played with it: a large beta is one step of
-greedy improvement. Left out: a network of its own for the critic, here a linear head on the last
-hidden state of the policy, and several critics that are weighed together.
+greedy improvement. It knows only what the policy tries: train it on a policy that varies, and
+restrict replies (`sampling.guided=choice`), or it may prefer tokens that were never sampled. Left
+out: a network of its own for the critic, here a linear head on the last hidden state of the policy,
+and several critics that are weighed together.
 """
 
 from coevo.trainers import parts as p
