@@ -51,7 +51,7 @@ smollm2: $(REAL)
 
 # Types and pages are checked beside each other: each takes a minute of one core.
 test: $(FULL) tools
-	$(MAKE) -j 2 --output-sync=target lint docs
+	$(MAKE) -j 2 lint docs
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
 # In an environment that has vLLM (docs/tutorials/engines.md), outside of the default tests.
