@@ -101,7 +101,8 @@ class Batch:
     v_BTC: Tensor | None = None
     """Value before every time-step, by as many critics."""
     least_B: Tensor | None = None
-    """The least that the environment of the trajectory can pay; None where none is known."""
+    """The least that the environment of the trajectory can pay, NaN where that is not known; None
+    where nothing is known of any."""
     most_B: Tensor | None = None
     """The most that it can pay."""
     valid_B: Tensor | None = None

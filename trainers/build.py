@@ -235,7 +235,9 @@ def _ranges(
 ) -> dict[str, Any]:
     if paying is None:
         return {}
-    least_B, most_B = torch.tensor([paying[e] for e in envs], dtype=torch.float64).unbind(1)
+    unknown = (float("nan"), float("nan"))  # such as the questions of judges
+    ends = [paying.get(env, unknown) for env in envs]
+    least_B, most_B = torch.tensor(ends, dtype=torch.float64).unbind(1)
     return {"least_B": least_B, "most_B": most_B}
 
 

@@ -257,7 +257,7 @@ def judged(source: str, problem: str, size: int) -> tuple[str, Verified]:
     """Return the verdict of a program and what its result is worth.
 
     >>> judged("def solve(): return [0, 1, 3]", "golomb", 3)
-    ('ok', Verified(worth=1.0, figure=3.0, why=''))
+    ('ok', Verified(worth=1.0, figure=3.0, why='', thrift=None))
     >>> judged("def solve(): return 1 / 0", "golomb", 3)[0]
     'raised'
     """

@@ -62,13 +62,13 @@ def plays(draw, spec):
     paid = {"payoff": payoff_BT, "format": zero_BT, "progress": share_BT, "illegal": zero_BT}
     if spec.compose.name != "tiered":
         paid["format"] = torch.where(mask_BT, 0.05, 0.0)
-    if spec.transform and spec.transform[0].name == "share_set":
-        paid["progress"] = zero_BT  # outcomes must stay in the range
     reward_BTK = torch.stack([paid[c].double() for c in COMPONENTS], dim=-1)
     own = {"progress": "local"} if spec.compose.name == "rank_consistency" else {}
     own |= {"progress": "cost"} if "cost" in spec.reward_weights else {}
     names = tuple(own.get(c, c) for c in COMPONENTS)
-    return replace(batch, reward_BTK=reward_BTK, components=names)
+    most_B = 2.0 + batch.keys["seat"]
+    ends = {"least_B": -most_B, "most_B": most_B}
+    return replace(batch, reward_BTK=reward_BTK, components=names, **ends)
 
 
 @pytest.mark.parametrize("spec", [s for _, s in ADVANTAGES], ids=[n for n, _ in ADVANTAGES])

@@ -68,7 +68,8 @@ def test_the_area_of_the_front_never_falls(tmp_path):
     def look(step, ctx):
         if step.name == "build_batch":
             front = [a for a in ctx.archive.living("snapshot") if a.stats]
-            areas.append(treasure.area([(a.stats["payoff"], a.stats["haste"]) for a in front]))
+            points = [(a.stats["payoff"], a.stats["haste"]) for a in front]
+            areas.append(treasure.area(points, treasure.ORIGIN))
 
     run.before_step = look
     loop.finish(run)

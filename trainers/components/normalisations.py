@@ -185,7 +185,8 @@ def unit_interval(
         raise ConfigError(f"low={low} must be below high={high}")
     if paid and least_B is not None and most_B is not None:
         least, most = e.aligned("row", least_B), e.aligned("row", most_B)
-        width = torch.where(most > least, most - least, 1.0)
+        known = (most > least) & (most - least).isfinite()
+        least, width = torch.where(known, least, 0.0), torch.where(known, most - least, 1.0)
         return torch.where(e.mask, (wide(e.y) - least) / width, 0.0).clamp(0.0, 1.0), width
     width = torch.full_like(wide(e.y), high - low)
     unit = torch.where(e.mask, (wide(e.y) - low) / width, 0.0)

@@ -259,11 +259,14 @@ def test_polychromic_sets():
 
 
 def test_success_is_counted_between_what_each_environment_can_pay():
-    e = Estimate.of([[3.0], [1.0], [0.5], [7.0]], "row")
-    least_B, most_B = torch.tensor([[1.0, 5.0], [1.0, 5.0], [0.0, 1.0], [2.0, 2.0]]).unbind(1)
+    e = Estimate.of([[3.0], [1.0], [0.5], [7.0], [0.25]], "row")
+    nan = float("nan")
+    ends = [[1.0, 5.0], [1.0, 5.0], [0.0, 1.0], [2.0, 2.0], [nan, nan]]
+    least_B, most_B = torch.tensor(ends).unbind(1)
     e = replace(e, batch=replace(e.batch, least_B=least_B, most_B=most_B))
     unit, width = unit_interval(e, None, None, "")
-    assert unit.tolist() == [0.5, 0.0, 0.5, 1.0] and width.tolist() == [4.0, 4.0, 1.0, 1.0]
+    assert unit.tolist() == [0.5, 0.0, 0.5, 1.0, 0.25]
+    assert width.tolist() == [4.0, 4.0, 1.0, 1.0, 1.0]
     with pytest.raises(ConfigError, match=r"low=0.0 and high=1.0, one is 7"):
         unit_interval(e, 0.0, None, "")
 
