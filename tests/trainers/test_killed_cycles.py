@@ -288,6 +288,18 @@ given = TrainConfig(algorithm=made, model="net:hidden=8", steps=4, **world)
         {"module": STEPS, "owner": "Explore", "method": "__call__"},
         (2, 3),  # the agents that play move at random, less often than before
     ),
+    "evolve_front": (
+        """
+maker = lambda: None
+small = {"cycle.evolve_front.begin": 4, "cycle.evolve_front.children": 4}
+small["cycle.evolve_front.by"] = {"name": "pareto", "keep": 3}
+made = algorithm("llm_ge", None, small)
+world = {"env": "coevo/improve_program-v0", "env_options": {"problem": "layers"}}
+given = TrainConfig(algorithm=made, model="table", steps=4, **world)
+""",
+        {"module": STEPS, "owner": "EvolveFront", "method": "_try"},
+        (2, 7),  # programs were tried and none is kept yet; then those of the next generation
+    ),
     "inner_run": (INNER, {"module": STEPS, "owner": "InnerRun", "method": "_judged"}, (1, 3)),
     "inner_run_learns": (INNER, LEARNT, (2, 5)),  # within one of the inner runs
     "measure_diversity": (
