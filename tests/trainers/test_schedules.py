@@ -7,6 +7,8 @@ import torch
 
 from coevo.envs import make
 from coevo.envs.core.errors import CoevoError, ConfigError
+from coevo.envs.rewards.mode_cost import ModeCost
+from coevo.envs.rewards.payoff import SharedPayoff
 from coevo.trainers import loop
 from coevo.trainers.algorithms import algorithm
 from coevo.trainers.collect.collect_config import CollectConfig
@@ -140,6 +142,14 @@ def test_a_level_falls_where_nothing_succeeds_in_the_range_of_the_environment(co
 )
 def test_success_is_counted_between_what_can_be_paid_and_what_is_set(changes, paid, expected):
     assert CollectConfig(**changes).success_range(paid) == expected
+
+
+def test_success_in_another_component_is_counted_between_what_its_modules_say():
+    paid = (0.0, 9.0)
+    assert CollectConfig(component="mode_cost").success_range(paid, [ModeCost()]) == (-0.3, 0.0)
+    assert CollectConfig(component="other").success_range(paid, [ModeCost()]) == (-1.0, 1.0)
+    endless = CollectConfig(component="payoff_team").success_range(paid, [SharedPayoff()])
+    assert endless == (-1.0, 1.0)
 
 
 def test_a_range_of_success_that_is_empty_is_refused_before_a_run(config, tmp_path):
