@@ -13,11 +13,13 @@ from coevo.trainers.remote.watch import said, started, watched
 @pytest.fixture
 def child(tmp_path):
     """Return a process that is called as Ray calls one of its own."""
-    program = shutil.copy("/bin/sleep", tmp_path / "raylet")
-    made = subprocess.Popen([str(program), "300"])
-    yield made
-    made.kill()
-    made.wait()
+    program = shutil.copy("/bin/cat", tmp_path / "raylet")
+    with subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as made:
+        made.stdin.write(b"\n")
+        made.stdin.flush()
+        made.stdout.readline()  # it has its own name only from where it runs
+        yield made
+        made.kill()
 
 
 def test_a_process_of_ray_that_dies_is_one_line_and_an_exit(child, monkeypatch, capfd):
