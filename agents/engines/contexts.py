@@ -10,9 +10,10 @@ list of names: every model is tried once against its own scores of single sequen
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -37,11 +38,21 @@ CACHES = ("past_key_values", STATE)
 TOLERANCE = 2e-4
 """Of a log-probability in float32, relative to the largest logit above 1; what is wrong differs by
 far more."""
+SHAKE, SHAKES = 1e-5, 3
+"""Relative change of embeddings, about a hundred roundings, and how often it is tried."""
 _NOTHING = np.zeros(0, dtype=np.int64)
 _LONGEST = 20
 """Tokens of the longer context of the trial."""
 _GROWN = (([0, 0, 1], [7, 8, 9]), ([2, 0, 1], [5, 6, 7]), ([1, 2], [10, 11]))
 """How the trial continues its contexts: of which row each new row is, and its token."""
+
+
+class _Wanted(NamedTuple):
+    """A step of the trial."""
+
+    rows: Sequence[Row]
+    scores: Tensor
+    """Of their next tokens, [rows, V]."""
 
 
 class Way(NamedTuple):
@@ -230,9 +241,9 @@ def _tried(model: PreTrainedModel) -> Way:
     except Exception as error:  # architectures that want more than tokens say so in many ways
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ConfigError(f"{refused}it does not read plain token ids: {reason}") from None
-    if not close(before, whole[: len(before)]):
+    if not same(model, whole[: len(before)], before, lambda: _alone(model, rows[0])):
         raise ConfigError(f"{refused}what it says of a token depends on the tokens after it")
-    if not _agree(ReadAnew(model, rows), wanted):
+    if not _agree(model, ReadAnew(model, rows), wanted):
         raise ConfigError(f"{refused}it says other things of a sequence in a batch than alone")
     if _goes_on(model, rows, wanted):
         return Way(CACHES[0], goes_on=True)
@@ -253,16 +264,16 @@ def _takes(
     model: PreTrainedModel,
     rows: list[Row],
     way: Way,
-    wanted: Sequence[Tensor],
+    wanted: Sequence[_Wanted],
     past: Past | None = None,
 ) -> bool:
     try:
-        return _agree(Cached(model, rows, way, past), wanted)
+        return _agree(model, Cached(model, rows, way, past), wanted)
     except Exception:  # as above
         return False
 
 
-def _goes_on(model: PreTrainedModel, rows: list[Row], wanted: Sequence[Tensor]) -> bool:
+def _goes_on(model: PreTrainedModel, rows: list[Row], wanted: Sequence[_Wanted]) -> bool:
     """Return whether a model goes on, in later calls, from keys and values alone."""
     way, cache = Way(CACHES[0], goes_on=True), PrefixCache(sys.maxsize)
     begun = [row[: max(1, len(row) // 3)] for row in rows]
@@ -279,27 +290,32 @@ def _goes_on(model: PreTrainedModel, rows: list[Row], wanted: Sequence[Tensor]) 
         _takes(model, some, way, expected, Past(cache, [cache.longest(r[:-1]) for r in some]))
         for some, expected in (
             (several, _reference(model, several)),
-            (one, [_alone(model, one[0])[-1:]]),
+            (one, [_Wanted(one, _next(model, one))]),
         )
     ) and _takes(model, rows, way, wanted)
 
 
-def _agree(tried: Contexts, wanted: Sequence[Tensor]) -> bool:
+def _agree(model: PreTrainedModel, tried: Contexts, wanted: Sequence[_Wanted]) -> bool:
     """Return whether contexts give at every step of the trial what single sequences give."""
-    for step, expected in enumerate(wanted):
-        if not close(tried.logits(), expected):
+    for step, (rows, expected) in enumerate(wanted):
+        if not same(model, tried.logits(), expected, functools.partial(_next, model, rows)):
             return False
         if step + 1 < len(wanted):
             tried.grow(*_GROWN[step])
     return True
 
 
-def _reference(model: PreTrainedModel, rows: list[Row]) -> list[Tensor]:
+def _reference(model: PreTrainedModel, rows: list[Row]) -> list[_Wanted]:
     found = []
     for parents, tokens in (*_GROWN, ((), ())):
-        found.append(torch.stack([_alone(model, row)[-1] for row in rows]))
+        found.append(_Wanted(rows, _next(model, rows)))
         rows = [(*rows[p], t) for p, t in zip(parents, tokens, strict=True)]
     return found
+
+
+def _next(model: PreTrainedModel, rows: Sequence[Row]) -> Tensor:
+    """Return the next token's scores of sequences that are read one by one, [rows, V]."""
+    return torch.stack([_alone(model, row)[-1] for row in rows])
 
 
 def _alone(model: PreTrainedModel, ids: Row) -> Tensor:
@@ -308,11 +324,50 @@ def _alone(model: PreTrainedModel, ids: Row) -> Tensor:
     return cast("Tensor", out.logits)[0]
 
 
-def close(found: Tensor, expected: Tensor) -> bool:
-    """Return whether scores [N, V] give the same log-probabilities within `TOLERANCE`."""
+def same(
+    model: PreTrainedModel, found: Tensor, expected: Tensor, again: Callable[[], Tensor]
+) -> bool:
+    """Return whether scores [N, V] are the expected ones, but for what rounding makes of them.
+
+    That is `TOLERANCE`, and more in rows where the model carries a small change far: a trained one
+    may do so where it reads what it has never seen.
+
+    Args:
+        model: gives the scores.
+        found: those to be judged.
+        expected: those that are known to be right.
+        again: computes the expected ones anew.
+    """
     if found.shape != expected.shape:
         return False
-    one, other = (t.float().log_softmax(-1) for t in (found, expected))
-    gap = (one - other).abs()[one.isfinite() | other.isfinite()]
     size = max(1.0, float(expected[expected.isfinite()].abs().max()))
-    return bool((gap < TOLERANCE * size).all())
+    gap_N = _gaps(found, expected)
+    if bool((gap_N < TOLERANCE * size).all()):
+        return True
+    carried_N = torch.zeros_like(gap_N)
+    for seed in range(SHAKES):
+        with _shaken(model, seed):
+            carried_N = torch.maximum(carried_N, _gaps(again(), expected))
+    return bool((gap_N < TOLERANCE * size + carried_N).all())
+
+
+def _gaps(found: Tensor, expected: Tensor) -> Tensor:
+    """Return the largest difference of log-probabilities in each row, [N]; nan if one is none."""
+    one, other = (t.float().log_softmax(-1) for t in (found, expected))
+    gap = (one - other).abs()
+    return torch.where(one.isfinite() | other.isfinite(), gap, 0.0).amax(-1)
+
+
+@contextlib.contextmanager
+def _shaken(model: PreTrainedModel, seed: int) -> Iterator[None]:
+    """Change what the embeddings give by `SHAKE` of it."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def shake(_module: nn.Module, _args: tuple[Tensor, ...], out: Tensor) -> Tensor:
+        return out * (1 + SHAKE * torch.randn(out.shape, generator=rng).to(out))
+
+    hook = model.get_input_embeddings().register_forward_hook(shake)
+    try:
+        yield
+    finally:
+        hook.remove()

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
-from coevo.agents.engines.contexts import close, single_precision
+from coevo.agents.engines.contexts import same, single_precision
 from coevo.agents.engines.prefix_tree import LONGEST, Row, laid_out, shared_rows
 from coevo.agents.engines.scoring import Span, context_of, score
 
@@ -72,13 +72,17 @@ def _agrees(model: PreTrainedModel) -> bool:
     spans = [Span(ids, (1,), (len(ids),)) for ids in _trial(model)]
     rows = [(0, 1, 2), (3,)]
     masks = _Masks(laid_out([s.ids for s in spans], rows).seen_BLL().unsqueeze(1))
+
+    def alone() -> Tensor:
+        return score(model, spans).logits(slice(None))
+
     try:
-        alone = score(model, spans).logits(slice(None))
+        expected = alone()
         with masks:
             together = score(model, spans, rows=rows).logits(slice(None))
     except Exception:  # architectures that take no such mask say so in many ways
         return False
-    return masks.kept and close(together, alone)
+    return masks.kept and same(model, together, expected, alone)
 
 
 class _Masks(TorchFunctionMode):
