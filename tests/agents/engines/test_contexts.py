@@ -11,9 +11,11 @@ from transformers import (
 )
 
 from coevo.agents.engines import contexts as module
+from coevo.agents.engines import prefix_sharing
 from coevo.agents.engines.contexts import Cached, ReadAnew, Way, contexts, way_of
 from coevo.agents.engines.engine import Prompt
 from coevo.agents.engines.output_head import output_head
+from coevo.agents.engines.prefix_sharing import shares_prefixes
 from coevo.agents.engines.scoring import Span, score
 from coevo.agents.engines.wave import sample
 from coevo.agents.sampling import SamplingConfig
@@ -103,6 +105,18 @@ def test_a_model_that_wants_more_than_tokens_is_refused():
         "a xmod model cannot be a policy: it does not read plain token ids: Input lang"
         in refusal(model)
     )
+
+
+def test_a_model_that_carries_rounding_far_is_no_wrong_architecture(monkeypatch):
+    for kept in (module, prefix_sharing):
+        monkeypatch.setattr(kept, "_OF_ARCHITECTURE", {})
+    model = made(CONFIGS["llama"])
+    model.lm_head.register_forward_hook(lambda _m, _a, out: out + torch.sin(1e4 * out))
+    assert way_of(model) == Way("past_key_values", goes_on=True) and shares_prefixes(model)
+    monkeypatch.setattr(module, "SHAKE", 0.0)
+    found = module._trial(model)
+    with torch.no_grad():
+        assert not module._agree(model, ReadAnew(model, found), module._reference(model, found))
 
 
 def test_a_model_without_numbers_is_not_called_a_wrong_architecture(monkeypatch):
