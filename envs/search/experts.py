@@ -5,6 +5,9 @@ does who has not read them: it tosses a coin, asks for anything at hand, says an
 hand. A solver follows the question through the facts and asks for the next one. A proposer works
 backwards: from the answer to a fact that ends in it, from that fact's subject to the next one,
 until the chain is long enough to be asked for.
+
+In passages that people wrote a proposer asks back the sentence that holds the answer, with `what`
+in its place, and a solver looks for that sentence.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ import numpy as np
 
 from coevo.envs.core.task import Replies
 from coevo.envs.search.graph import Fact
-from coevo.envs.search.passages import SPAN, extract
-from coevo.envs.search.retrieval import tokenise
+from coevo.envs.search.passages import SPAN, cloze, extract, filled
+from coevo.envs.search.retrieval import mentions, tokenise
 
 _FACT = re.compile(r"(?P<subject>[^.:\[\]]+): (?P<relation>[^\s.\[\]]+) (?P<object>[^.\[\]]+)\.")
 SEEN_NAMES, MOST_NAMES, MOST_QUESTIONS = 8, 6, 12
@@ -179,6 +182,39 @@ def propose(
     elif may_search:
         guesses += [f"[search: {n}]" for n in _names([answer], facts)]
     return mixed(best, guesses, skill)
+
+
+def propose_prose(
+    answer: str, searches: int, sentences: Sequence[str], may_search: bool, skill: float
+) -> Replies:
+    """Return questions for an answer from sentences that were found, or searches for some.
+
+    Args:
+        answer: what is to be asked for.
+        searches: how many are still wanted before the question.
+        sentences: found so far.
+        may_search: whether a search is left.
+        skill: see `mixed`.
+    """
+    asked = [cloze(s, answer) for s in sentences if mentions(s, answer)]
+    if may_search and (searches > 0 or not asked):
+        query = " ".join(keywords(asked[0])) if asked else answer
+        best = [f"[search: {query}]"]
+    else:
+        best = [f"[question: {q}]" for q in asked[:1]]
+    names = list(dict.fromkeys(n for s in sentences for n in SPAN.findall(s)))[:SEEN_NAMES]
+    guesses = [f"[question: what is {n}?]" for n in names or [answer]]
+    if may_search:
+        guesses += [f"[search: {n}]" for n in names or [answer]]
+    return mixed(best, guesses, skill)
+
+
+def solve_prose(question: str, sentences: Sequence[str], may_search: bool, skill: float) -> Replies:
+    """Return answers to a question from sentences that were found, or searches for some."""
+    if sentences or not may_search:
+        return answer_from(question, sentences, filled(question, sentences), skill)
+    words = keywords(question)
+    return mixed([f"[search: {' '.join(words)}]"], [f"[search: {w}]" for w in words], skill)
 
 
 def solve(question: str, facts: Sequence[Fact], may_search: bool, skill: float) -> Replies:

@@ -1,15 +1,16 @@
 """Worlds of real text: passages that a user brings, with people's questions where there are any.
 
 There is no triple store, so nothing is decided exactly: questions of the corpus are answered by
-their gold answers where a given document holds one; for any other question the reader takes a name
-or a number out of the sentence that shares most words with it. That is a weak reader, and it is
-always the same; a language model may take its place where one is at hand.
+their gold answers where a given document holds one, and a sentence with `what` in the place of some
+words by those words. For any other question the reader takes a name or a number out of the sentence
+that shares most words with it. That is a weak reader, and it is always the same; a language model
+may take its place where one is at hand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path as FilePath
 from typing import Literal
 
@@ -28,6 +29,8 @@ from coevo.envs.search.world import Found, World, WorldQuestion
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 SPAN = re.compile(r"[A-ZÀ-Þ][\w'-]*(?:\s+(?:of\s+|the\s+|and\s+)?[A-ZÀ-Þ][\w'-]*)*|\d[\d,.]*\d|\d")
 """A name or a number."""
+WHAT, MOST_GAPS = "what", 2
+"""Stands in a sentence for what is asked for, and how often it may."""
 
 
 @config
@@ -112,7 +115,32 @@ class PassagesWorld(World):
         if gold is not None:
             text = " ".join(d.text for d in documents)
             return next((a for a in gold if mentions(text, a)), None)
-        return extract(question, [d.text for d in documents])
+        texts = [d.text for d in documents]
+        return filled(question, sentences_of(texts)) or extract(question, texts)
+
+
+def cloze(sentence: str, answer: str) -> str:
+    """Return a sentence as a question for the words that are an answer.
+
+    >>> cloze("Rollo led the Norse raiders.", "norse")
+    'Rollo led the what raiders?'
+    """
+    blank = re.sub(rf"(?<!\w){re.escape(answer)}(?!\w)", WHAT, sentence, flags=re.IGNORECASE)
+    return f"{blank.rstrip(' .!?')}?"
+
+
+def filled(question: str, sentences: Iterable[str]) -> str | None:
+    """Return the words that a question by `cloze` asks for; None where no sentence is its own.
+
+    >>> filled("Rollo led the what raiders?", ["Rain fell.", "Rollo led the Norse raiders."])
+    'Norse'
+    """
+    parts = re.split(rf"\b{WHAT}\b", " ".join(question.split()).rstrip("? "))
+    if not 1 < len(parts) <= MOST_GAPS + 1:
+        return None
+    form = re.compile("(.+?)".join(map(re.escape, parts)) + r"[.!?]?")
+    met = (form.fullmatch(" ".join(s.split())) for s in sentences)
+    return next((m[1] for m in met if m and len({*m.groups()}) == 1), None)
 
 
 def extract(question: str, texts: Sequence[str]) -> str | None:
@@ -122,7 +150,7 @@ def extract(question: str, texts: Sequence[str]) -> str | None:
     'Rollo'
     """
     asked = set(tokenise(question))
-    sentences = [s for text in texts for s in _SENTENCE.split(text)]
+    sentences = sentences_of(texts)
     best: tuple[int, int] | None = None
     answer = None
     for i, sentence in enumerate(sentences):
@@ -131,6 +159,11 @@ def extract(question: str, texts: Sequence[str]) -> str | None:
         if spans and rank[0] and (best is None or rank > best):
             best, answer = rank, spans[0]
     return answer
+
+
+def sentences_of(texts: Sequence[str]) -> list[str]:
+    """Return the sentences of several texts, in their order."""
+    return [s for text in texts for s in _SENTENCE.split(text)]
 
 
 def _question(asked: AskedQuestion) -> WorldQuestion:

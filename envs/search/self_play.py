@@ -41,7 +41,7 @@ from coevo.envs.core.task import Replies, Task, role_of
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search import self_play_words as words
 from coevo.envs.search.actions import read_action
-from coevo.envs.search.experts import propose, read_facts, solve
+from coevo.envs.search.experts import propose, propose_prose, read_facts, solve, solve_prose
 from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.gate import Gate
 from coevo.envs.search.payoffs import (
@@ -220,12 +220,17 @@ class SearchSelfPlay(Task[SearchSelfPlayConfig]):
         return True
 
     def expert(self, seat: str, skill: float) -> Replies:
-        """Propose or solve by the facts that the seat remembers."""
-        desk = self._desks[seat]
-        facts, may_search = read_facts(words.memory(desk.searches)), desk.left > 1
+        """Propose or solve by the facts, or by the sentences, that the seat remembers."""
+        desk, ours = self._desks[seat], self.world.symbolic
+        known, may_search = words.memory(desk.searches, ours), desk.left > 1
+        if self._asked is None and not ours:
+            wanted = min(2, self.hops) - len(desk.searches)
+            return propose_prose(self.answer, wanted, known, may_search, skill)
         if self._asked is None:
-            return propose(self.answer, self.hops, facts, may_search, skill)
-        return solve(self._asked.question, facts, may_search, skill)
+            return propose(self.answer, self.hops, read_facts(known), may_search, skill)
+        if not ours:
+            return solve_prose(self._asked.question, known, may_search, skill)
+        return solve(self._asked.question, read_facts(known), may_search, skill)
 
     # ---- The gate --------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ from coevo.envs.search.snippets import Search, remembered
 
 DOCUMENT = 500
 """Characters of a document that are shown, in full style."""
+FACT, SENTENCE = 80, 300
+"""Characters of a line that are remembered: of documents made here, and of people's."""
 _SEARCH = (
     "To look something up, end your reply with <search>query</search>; what is found comes back "
     "in <information> tags."
@@ -88,21 +90,21 @@ def terse_proposer(
 
 def terse_solver(question: str, left: int, searches: Sequence[Search], ours: bool) -> str:
     """Say everything to a solver in one short message."""
-    asked = quote_line(question, 160, bare=True)
+    asked = quote_line(question, 2 * FACT if ours else SENTENCE, bare=True)
     return f"Question: {asked}.{_found(searches, ours)}{_moves(left, 'answer')}"
 
 
-def memory(searches: Sequence[Search]) -> list[str]:
-    """Return what is remembered of searches: four facts or so, about 40 tokens."""
+def memory(searches: Sequence[Search], ours: bool) -> list[str]:
+    """Return what is remembered of searches: four facts or so, or as many sentences of people."""
     lines = remembered(searches, most=max(1, min(3, 5 - len(searches))))
-    return [" ".join(line.split())[:80] for line in lines][-5:]
+    return [" ".join(line.split())[: FACT if ours else SENTENCE] for line in lines][-5:]
 
 
 def _found(searches: Sequence[Search], ours: bool) -> str:
     """Return what was found; documents that were made here need no quotation marks."""
     if not searches:
         return ""
-    lines = memory(searches)
+    lines = memory(searches, ours)
     return " Found: " + (" ".join(lines if ours else map(quote_line, lines)) or "nothing.")
 
 
