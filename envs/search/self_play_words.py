@@ -105,7 +105,8 @@ def _found(searches: Sequence[Search], ours: bool) -> str:
     if not searches:
         return ""
     lines = memory(searches, ours)
-    return " Found: " + (" ".join(lines if ours else map(quote_line, lines)) or "nothing.")
+    shown = lines if ours else [quote_line(line, SENTENCE) for line in lines]
+    return f" Found: {' '.join(shown) or 'nothing.'}"
 
 
 def _moves(left: int, final: str) -> str:

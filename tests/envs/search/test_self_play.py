@@ -10,6 +10,7 @@ import coevo.envs
 from coevo.envs.core.episode import Episode, StopReason
 from coevo.envs.core.errors import ConfigError, UnknownNameError
 from coevo.envs.search.actions import LONGEST, Action, read_action, tidy
+from coevo.envs.search.passages import filled
 from coevo.envs.search.payoffs import proposer_payoff, solver_payoff, success_share
 from coevo.envs.search.retrieval import Hit
 from coevo.envs.search.self_play import DUMMY
@@ -381,3 +382,57 @@ def test_skill_helps_and_its_absence_is_well_formed():
         assert actions["none"] == 0
         rates[skill] = np.mean([p.outcome["gate/valid"] for p in plays])
     assert rates[0.0] < rates[0.5] < rates[1.0]
+
+
+@pytest.fixture
+def animals(tmp_path):
+    """Return the settings of a small corpus of sentences that people could have written."""
+    homes = {
+        "mole": ("underneath flowering meadows", "tunnel"),
+        "otter": ("beside swiftly flowing mountain streams", "river bank"),
+        "bear": ("among northern evergreen woodlands", "deep cave"),
+        "bat": ("throughout abandoned stone buildings", "dark attic"),
+    }
+    documents, questions = [], []
+    for name, (place, home) in homes.items():
+        text = (
+            "Many stories are told of it. When snow lies on all the fields and there is nothing "
+            f"left to eat, the {name} sleeps {place} in a {home}. Its fur is brown."
+        )
+        documents.append({"_id": name, "title": name.title(), "text": text})
+        questions.append({"question": f"Where is the {name}?", "answers": [home], "doc": name})
+    for file, lines in {"corpus.jsonl": documents, "questions.jsonl": questions}.items():
+        (tmp_path / file).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return {"name": "corpus", "path": str(tmp_path)}
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_among_passages_of_people_experts_ask_sentences_back_and_fill_them_in(animals, hops):
+    plays = [spoken(seed, 1.0, hops=hops, world=animals, top_k=1).episode for seed in range(8)]
+    assert [p.outcome["gate/valid"] for p in plays] == [1.0] * 8
+    assert [p.outcome["success"] for p in plays] == [1.0] * 8
+    unskilled = [spoken(seed, 0.0, hops=hops, world=animals, top_k=1).episode for seed in range(8)]
+    assert sum(p.outcome["gate/valid"] for p in unskilled) < 4
+
+
+def test_a_terse_prompt_shows_the_whole_sentence_of_a_person(animals):
+    env = spoken(0, 1.0, hops=1, world=animals, top_k=1)
+    asked = env.episode.turns[-1].answer
+    seen = env.chat("solver_0")[-2]["content"]
+    assert f" in a {asked}." in seen and seen.count("When snow lies on all the fields") == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Rollo led the what raiders?", "Norse"),
+        ("rollo led the what raiders?", None),
+        ("What led the Norse raiders?", None),
+        ("what led the what raiders?", None),
+        ("what sang of what?", "Rollo"),
+        ("what " * 200, None),
+        ("Who led the Norse?", None),
+    ],
+)
+def test_a_gap_is_filled_from_its_own_sentence_alone(question, found):
+    assert filled(question, ["Rollo led the Norse raiders.", "Rollo  sang of Rollo!"]) == found
