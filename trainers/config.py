@@ -144,6 +144,13 @@ class TrainConfig:
     def env_names(self) -> str:
         return ", ".join(self.environments)
 
+    @property
+    def env_title(self) -> str:
+        """Return the names of its environments for one line, of many the first three."""
+        names = [*self.environments]
+        more = len(names) - 3
+        return self.env_names if more < 2 else f"{', '.join(names[:3])} and {more} others"
+
     def skill(self, env: str) -> str:
         """Return what the tasks of an environment train."""
         return self.environments[env].skill or env

@@ -290,7 +290,7 @@ def _generations(args: Evaluate) -> tuple[dict[str, Any], Show]:
     env = config.env
     if not isinstance(env, str):
         raise ConfigError(
-            f"{args.generations} was trained on {config.env_names}; a series of checkpoints is "
+            f"{args.generations} was trained on {config.env_title}; a series of checkpoints is "
             "measured in runs of one environment; use `coevo evaluate --agent RUN --env ID`"
         )
     players.check_env(env, options)

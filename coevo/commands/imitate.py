@@ -53,7 +53,7 @@ def run(args: Imitate) -> int:
     with resumable(job):
         start = measure.start_agent(config, trust_remote_code=args.trust_remote_code)
         job.folder.create(config)
-        screen.say(f"{args.model} imitates {args.from_} in {config.env_names}; {job.folder.path}")
+        screen.say(f"{args.model} imitates {args.from_} in {config.env_title}; {job.folder.path}")
         if note := start_note(config):
             screen.say(note)
         screen.say("measuring the start model ...")

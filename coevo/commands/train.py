@@ -100,7 +100,7 @@ def _carry_out(args: Train, job: Job, screen: Screen, make_backend: MakeBackend 
         screen.say(foreign)
     if unfamiliar(config):
         screen.say(
-            f"the starter model never saw {config.env_names}: expect forfeits at first. Where "
+            f"the starter model never saw {config.env_title}: expect forfeits at first. Where "
             "moves are listed, --set sampling.guided=choice lets it say legal ones alone"
         )
     if first and start is not None:
@@ -187,7 +187,7 @@ def counters(trained: Run) -> dict[str, Any]:
 
 
 def _title(config: TrainConfig) -> str:
-    return f"{config.algorithm.name} on {config.env_names}, seed {config.seed}"
+    return f"{config.algorithm.name} on {config.env_title}, seed {config.seed}"
 
 
 def _limits(config: TrainConfig) -> str:

@@ -12,7 +12,7 @@ from coevo.envs.core.errors import CoevoError, ConfigError, DataError, UnknownNa
 from coevo.trainers import loop
 from coevo.trainers.algorithms import ALGORITHMS
 from coevo.trainers.build import build
-from coevo.trainers.config import TrainConfig, config_text, load_config
+from coevo.trainers.config import Environment, TrainConfig, config_text, load_config
 from coevo.trainers.run import start
 from coevo.trainers.run_folder import RunFolder
 from tests.trainers.conftest import GUIDED
@@ -82,6 +82,14 @@ def test_a_configuration_says_everything(config):
 
 
 # ---- Sampling of their own ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "title"), [(1, "a"), (4, "a, b, c, d"), (5, "a, b, c and 2 others")]
+)
+def test_of_many_environments_a_line_names_three(config, count, title):
+    many = replace(config(), env={name: Environment() for name in "abcdefg"[:count]})
+    assert many.env_title == title
 
 
 def test_a_parameter_set_draws_and_is_scored_by_its_own_temperature(config, tmp_path):
