@@ -107,17 +107,36 @@ def keywords(question: str) -> list[str]:
     return sorted(longest, key=words.index) or tokenise(question) or ["it"]
 
 
-def answer_from(question: str, texts: Sequence[str], stated: str | None, skill: float) -> Replies:
+def search_prose(question: str, searches: int, skill: float) -> Replies:
+    """Return queries for a person's question: all of its words first, then one after the other.
+
+    Args:
+        question: in full.
+        searches: how many there were before.
+        skill: see `mixed`.
+    """
+    words = keywords(question)
+    queries = [" ".join(words), *sorted(words, key=len, reverse=True)]
+    best = queries[searches % len(queries)]
+    return mixed([f"[search: {best}]"], [f"[search: {w}]" for w in words], skill)
+
+
+def stated(answers: Sequence[str], texts: Sequence[str]) -> str | None:
+    """Return the first of the right answers that stands in a text; None where none does."""
+    return next((a for a in answers if any(mentions(t, a) for t in texts)), None)
+
+
+def answer_from(question: str, texts: Sequence[str], right: str | None, skill: float) -> Replies:
     """Return answers to a person's question from passages.
 
     Args:
         question: in full.
         texts: what was found.
-        stated: the right answer, where a passage states it; without it the best is a guess.
+        right: the right answer, where a passage states it; without it the best is a guess.
         skill: see `mixed`.
     """
     spans = list(dict.fromkeys(s for text in texts for s in SPAN.findall(text)))[:SEEN_NAMES]
-    guess = stated or extract(question, texts) or "unknown"
+    guess = right or extract(question, texts) or "unknown"
     return mixed([f"[answer: {guess}]"], [f"[answer: {s}]" for s in spans or [guess]], skill)
 
 
@@ -213,8 +232,7 @@ def solve_prose(question: str, sentences: Sequence[str], may_search: bool, skill
     """Return answers to a question from sentences that were found, or searches for some."""
     if sentences or not may_search:
         return answer_from(question, sentences, filled(question, sentences), skill)
-    words = keywords(question)
-    return mixed([f"[search: {' '.join(words)}]"], [f"[search: {w}]" for w in words], skill)
+    return search_prose(question, 0, skill)
 
 
 def solve(question: str, facts: Sequence[Fact], may_search: bool, skill: float) -> Replies:

@@ -46,10 +46,17 @@ from coevo.envs.core.quoting import quote, quote_line
 from coevo.envs.core.task import Replies, mostly
 from coevo.envs.questions.answers import exact_match, token_f1
 from coevo.envs.search import orchestration
-from coevo.envs.search.experts import answer_from, ask, conclude, keywords, mixed, read_facts
+from coevo.envs.search.experts import (
+    answer_from,
+    ask,
+    conclude,
+    read_facts,
+    search_prose,
+    stated,
+)
 from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.retrieval import Hit, clean_query, mentions
-from coevo.envs.search.snippets import Search, best_window
+from coevo.envs.search.snippets import Search, windows
 from coevo.envs.search.world import WorldQuestion
 from coevo.envs.search.worlds import WorldConfig
 from coevo.envs.search.worlds import world as make_world
@@ -168,8 +175,7 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
         """Look a query up, and keep of every document what is worth reading."""
         query = clean_query(query)[0]
         hits = self.world.retriever(self.config.k).search([query])[0] if query else []
-        sought = f"{query} {self.question.text}"
-        shown = [h._replace(text=best_window(sought, h.text, self.config.longest)) for h in hits]
+        shown = windows(f"{query} {self.question.text}", hits, self.config.longest)
         self.found.append(Search(query, tuple(shown)))
 
     @property
@@ -200,12 +206,10 @@ class SearchReader(ProtocolTask[SearchReaderConfig]):
             facts = read_facts(hit.text for hit in self.hits)
             act = ask if seat == SEARCHER else conclude
             return act(path.start, path.relations, facts, skill)
+        asked, texts = self.question, [hit.text for hit in self.hits]
         if seat == SEARCHER:
-            words = keywords(self.question.text)
-            return mixed([f"[search: {' '.join(words)}]"], [f"[search: {w}]" for w in words], skill)
-        texts = [hit.text for hit in self.hits]
-        stated = (a for a in self.question.answers if any(mentions(t, a) for t in texts))
-        return answer_from(self.question.text, texts, next(stated, None), skill)
+            return search_prose(asked.text, len(self.found), skill)
+        return answer_from(asked.text, texts, stated(asked.answers, texts), skill)
 
     # ---- Prompts -------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ trained on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -40,11 +40,20 @@ from coevo.envs.core.task import Replies, role_of
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search import orchestration
 from coevo.envs.search import router_words as words
-from coevo.envs.search.experts import ask, conclude, followed, read_facts, route
+from coevo.envs.search.experts import (
+    answer_from,
+    ask,
+    conclude,
+    followed,
+    read_facts,
+    route,
+    search_prose,
+    stated,
+)
 from coevo.envs.search.fictional import Fictional
 from coevo.envs.search.retrieval import clean_query
 from coevo.envs.search.router_words import ANSWERER, NO, ROUTER, SEARCHER, YES
-from coevo.envs.search.snippets import Search
+from coevo.envs.search.snippets import Search, windows
 from coevo.envs.search.world import World, WorldQuestion
 from coevo.envs.search.worlds import WorldConfig
 from coevo.envs.search.worlds import world as make_world
@@ -56,7 +65,7 @@ _READ = {
     ANSWERER: orchestration.answer,
 }
 SHORT = 60
-"""Characters of a document that a terse prompt shows."""
+"""Characters of a document made here that a terse prompt shows."""
 
 
 def _several(given: Any) -> Any:
@@ -154,6 +163,8 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         asked, done = clean_query(query)
         before = self._supported()
         hits = self.world.retriever(self.config.k).search([asked])[0] if asked else []
+        if not self.world.symbolic:
+            hits = windows(f"{asked} {self.question.text}", hits, self.config.longest)
         self._searches.append(Search(asked, tuple(hits)))
         new = self._supported() - before
         turn.notes |= {"query": asked, "found": [h.id for h in hits], "new_support": new}
@@ -178,17 +189,25 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         return True
 
     def expert(self, seat: str, skill: float) -> Replies:
-        """Route, ask or answer as the facts tell that were found."""
+        """Route, ask or answer as the facts, or the passages, tell that were found."""
         path = self.question.path
-        if path is None:
-            blind = {SEARCHER: "[search: it]", ANSWERER: "[answer: it]"}
-            return Replies((blind[seat],), np.ones(1)) if seat in blind else route(None, skill)
         hits = [hit for search in self._searches for hit in search.hits]
+        if path is None:
+            return self._among_people(seat, [hit.text for hit in hits], skill)
         facts = read_facts(dict.fromkeys(hit.text[: self.config.longest] for hit in hits))
         if seat == ROUTER:
             return route(not followed(path.start, path.relations, facts).following, skill)
         act = ask if seat == SEARCHER else conclude
         return act(path.start, path.relations, facts, skill)
+
+    def _among_people(self, seat: str, texts: Sequence[str], skill: float) -> Replies:
+        asked = self.question
+        right = stated(asked.answers, texts)
+        if seat == ROUTER:
+            return route(right is not None, skill)
+        if seat == SEARCHER:
+            return search_prose(asked.text, len(self._searches), skill)
+        return answer_from(asked.text, texts, right, skill)
 
     # ---- Prompts ---------------------------------------------------------------------------
 
@@ -207,7 +226,8 @@ class SearchRouter(ProtocolTask[SearchRouterConfig]):
         return f"{asked}{told}\n{step}: {words.ASKED[seat]}"
 
     def terse(self, seat: str) -> str:
-        known = words.known(self._searches, min(SHORT, self.config.longest), self.world.symbolic)
+        ours, longest = self.world.symbolic, self.config.longest
+        known = words.known(self._searches, min(SHORT, longest) if ours else longest, ours)
         return f"{self.question.in_short} {known} {words.TERSE[seat]}"
 
     def draw(self) -> str:

@@ -68,6 +68,11 @@ def best_window(query: str, text: str, longest: int) -> str:
     return " ".join(sentences[slice(*window)])[:longest]
 
 
+def windows(query: str, hits: Sequence[Hit], longest: int) -> list[Hit]:
+    """Return hits with what is worth reading of their texts; see `best_window`."""
+    return [hit._replace(text=best_window(query, hit.text, longest)) for hit in hits]
+
+
 def remembered(searches: Sequence[Search], most: int) -> list[str]:
     """Return what is worth remembering of several searches, oldest first.
 

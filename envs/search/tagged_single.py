@@ -39,11 +39,20 @@ from coevo.envs.core.task import Replies
 from coevo.envs.questions.answers import exact_match
 from coevo.envs.search import router_words as words
 from coevo.envs.search.actions import tidy
-from coevo.envs.search.experts import ask, conclude, followed, names_of, read_facts
+from coevo.envs.search.experts import (
+    answer_from,
+    ask,
+    conclude,
+    followed,
+    names_of,
+    read_facts,
+    search_prose,
+    stated,
+)
 from coevo.envs.search.graph import Fact
 from coevo.envs.search.retrieval import clean_query
-from coevo.envs.search.router import SearchRouterConfig
-from coevo.envs.search.snippets import Search
+from coevo.envs.search.router import SHORT, SearchRouterConfig
+from coevo.envs.search.snippets import Search, windows
 from coevo.envs.search.world import World, WorldQuestion
 from coevo.envs.search.worlds import world as make_world
 
@@ -157,6 +166,8 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
         elif tag == "search":
             asked = clean_query(text)[0]
             hits = self.world.retriever(self.config.k).search([asked])[0] if asked else []
+            if not self.world.symbolic:
+                hits = windows(f"{asked} {self.question.text}", hits, self.config.longest)
             self._found = Search(asked, tuple(hits))
             self._searches.append(self._found)
         return True
@@ -193,17 +204,13 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
 
     def expert(self, seat: str, skill: float) -> Replies:
         """Search for the next fact, and answer when all are known."""
-        path = self.question.path
-        if path is None:
-            return Replies(("<search>it</search>",), np.ones(1))
-        facts = self._facts()
-        enough = not followed(path.start, path.relations, facts).following
+        enough, asking, answering = self._known(skill)
         share = skill * enough + (1 - skill) * 0.5
         if self.step == self.config.steps - 1:
             share = 1.0
         both = {
-            "search": (1 - share, ask(path.start, path.relations, facts, skill)),
-            "answer": (share, conclude(path.start, path.relations, facts, skill)),
+            "search": (1 - share, asking),
+            "answer": (share, answering),
         }
         odds: dict[str, float] = {}
         for tag, (weight, replies) in both.items():
@@ -214,6 +221,18 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
                 odds[f"{start}{check}<{tag}>{said}</{tag}>"] = weight * float(p)
         kept = {text: p for text, p in odds.items() if p > 0}
         return Replies(tuple(kept), np.array(list(kept.values())))
+
+    def _known(self, skill: float) -> tuple[bool, Replies, Replies]:
+        """Return whether enough is known, what an expert asks for next, and what it answers."""
+        path, facts = self.question.path, self._facts()
+        if path is None:
+            asked = self.question
+            texts = [hit.text for search in self._searches for hit in search.hits]
+            right = stated(asked.answers, texts)
+            asking = search_prose(asked.text, len(self._searches), skill)
+            return right is not None, asking, answer_from(asked.text, texts, right, skill)
+        at = (path.start, path.relations, facts)
+        return not followed(*at).following, ask(*at, skill), conclude(*at, skill)
 
     # ---- Prompts ---------------------------------------------------------------------------
 
@@ -245,7 +264,8 @@ class TaggedSingle(ProtocolTask[TaggedSingleConfig]):
         return "\n".join(parts)
 
     def terse(self, seat: str) -> str:
-        known = words.known(self._searches, min(60, self.config.longest), self.world.symbolic)
+        ours, longest = self.world.symbolic, self.config.longest
+        known = words.known(self._searches, min(SHORT, longest) if ours else longest, ours)
         return (
             f"{self.question.in_short} {known} Reply <search>words</search>, or "
             "<double_check>4</double_check><answer>name</answer>."

@@ -363,17 +363,34 @@ def test_the_references_are_those_of_experts():
     assert refs["oracle"] == 1.0
 
 
-def test_the_expert_says_something_about_a_question_that_a_person_wrote(tmp_path):
-    asked = {"id": "1", "question": "Who led the Norse?", "answers": ["Rollo"], "evidence": ["a"]}
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "Rollo led the Norse."}\n')
+@pytest.fixture
+def norse(tmp_path):
+    """Return the settings of a corpus whose answer stands late in a long passage."""
+    asked = {"id": "1", "question": "Who led the Norse?", "answers": ["Rollo"], "doc": "a"}
+    long = "Rain fell on the coast all day and all night. " * 12 + "Rollo led the Norse raiders."
+    lines = [{"_id": "a", "text": long}, {"_id": "b", "text": "Snow fell."}]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (tmp_path / "questions.jsonl").write_text(json.dumps(asked) + "\n")
-    env = make(ID, world={"name": "corpus", "path": str(tmp_path)}, hops=1)
-    env.reset(seed=0)
-    while env.awaiting:
-        said, chances = env.expert(env.agent_selection, 0.5)
-        assert chances.sum() == pytest.approx(1)
-        env.step(said[-1] if len(env.episode.turns) < 3 else said[0])
-    assert env.episode.turns[1].text == "[search: it]"
+    return {"name": "corpus", "path": str(tmp_path)}
+
+
+@pytest.mark.parametrize("style", ["full", "terse"])
+@pytest.mark.parametrize("id", [ID, "coevo/tagged_single-v0"])
+def test_experts_search_for_a_persons_question_and_see_where_its_answer_stands(norse, id, style):
+    right = {}
+    for skill in (0.0, 1.0):
+        env, rng = make(id, world=norse, hops=1, prompt_style=style), np.random.default_rng(0)
+        right[skill] = []
+        for seed in range(12):
+            env.reset(seed=seed)
+            while env.awaiting:
+                said, chances = env.expert(env.agent_selection, skill)
+                assert chances.sum() == pytest.approx(1) and len(set(said)) == len(said)
+                env.step(str(rng.choice(said, p=chances)))
+            right[skill].append(env.episode.outcome["accuracy"])
+    assert np.mean(right[1.0]) == 1.0 > np.mean(right[0.0])
+    last = env.episode.turns[-1].chat[-1]["content"]
+    assert "Rollo led the Norse raiders." in last and len(last) < 1000
 
 
 def test_terse_prompts_stay_short():
