@@ -141,24 +141,27 @@ class QuestionTask(ProtocolTask[C]):
 
 
 _DIGITS = tuple(map(str, range(10)))
-_NUMBERS = ("sums", "word_problems")
+_NUMBERS = ("number", "mathematics")
+_WHOLE = re.compile(r"-?\d[\d,]*")
+_PLAIN = re.compile(r"-?\w[\w.,/]*(?: \w+)*")
 _NEAR = (-10, -2, -1, 0, 1, 2, 10)
 
 
 def known(question: Question) -> str | None:
-    """Return the answer that an expert of skill 1 knows: that of the built-in questions."""
-    return question.answer if question.source in ("digits", *_NUMBERS) else None
+    """Return the answer that an expert of skill 1 knows; None where there is none."""
+    return question.answer or None
 
 
 def guesses(question: Question) -> tuple[str, ...]:
-    """Return plausible guesses: digits, or numbers near the right one.
+    """Return plausible guesses: the choices, numbers near the right one, else digits.
 
-    >>> guesses(Question("1+2*3+4-5*1=?", "6", source="sums"))
+    >>> guesses(Question("1+2*3+4-5*1=?", "6", "number", source="sums"))
     ('-4', '4', '5', '6', '7', '8', '16')
     """
-    if question.source not in _NUMBERS:
+    whole = question.kind in _NUMBERS and _WHOLE.fullmatch(question.answer)
+    if question.choices or question.source == "digits" or not whole:
         return question.choices or _DIGITS
-    return tuple(str(int(question.answer) + step) for step in _NEAR)
+    return tuple(str(int(question.answer.replace(",", "")) + step) for step in _NEAR)
 
 
 def mixed(*weighted: tuple[float, Mapping[str, float]]) -> Replies:
@@ -173,7 +176,18 @@ def mixed(*weighted: tuple[float, Mapping[str, float]]) -> Replies:
             total[move] = total.get(move, 0.0) + weight * chance
     kept = {move: chance for move, chance in total.items() if chance > 0}
     summed = np.array(list(kept.values()))
-    return Replies(tuple(map(answer, kept)), summed / summed.sum())
+    return Replies(tuple(map(spelled, kept)), summed / summed.sum())
+
+
+def spelled(move: str) -> str:
+    r"""Return a reply in which a move is read: programs in a block, formulas in a box.
+
+    >>> spelled("7"), spelled(r"\pi")
+    ('[7]', '\\boxed{\\pi}')
+    """
+    if "\n" in move:
+        return f"```python\n{move.strip(chr(10))}\n```"
+    return answer(move) if _PLAIN.fullmatch(move) else f"\\boxed{{{move}}}"
 
 
 def even(moves: tuple[str, ...]) -> dict[str, float]:

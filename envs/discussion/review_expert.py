@@ -11,9 +11,8 @@ import math
 
 import numpy as np
 
-from coevo.envs.core.parsing import answer
 from coevo.envs.core.task import Replies
-from coevo.envs.discussion.question_env import guesses, known
+from coevo.envs.discussion.question_env import guesses, known, spelled
 from coevo.envs.questions import Question
 
 FLAWED = 0.05
@@ -28,7 +27,7 @@ def solutions(question: Question, skill: float) -> Replies:
     options = tuple(dict.fromkeys((*guesses(question), *([truth] if truth else []))))
     share = skill if truth else 0.0
     chances = [share * (option == truth) + (1 - share) / len(options) for option in options]
-    return Replies(tuple(map(answer, options)), np.array(chances))
+    return Replies(tuple(map(spelled, options)), np.array(chances))
 
 
 def verdicts(right: bool | None, skill: float) -> Replies:

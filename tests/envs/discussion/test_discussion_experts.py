@@ -1,5 +1,7 @@
 """Experts of debate and solver-verifier: skill 1 is right, skill 0 is chance."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -61,12 +63,27 @@ def test_a_skilled_verifier_judges_rightly(style, said, right):
     assert dict(zip(replies, odds, strict=True))[right] == pytest.approx(0.9)
 
 
-def test_a_question_that_nobody_knows_is_guessed_at(tmp_path):
-    path = tmp_path / "why.jsonl"
-    path.write_text('{"question": "Why?", "answer": "so", "kind": "text"}\n')
-    for id in IDS:
-        env = make(id, questions={"name": "jsonl", "path": str(path)})
-        env.reset(seed=0)
-        texts, chances = env.expert(env.agent_selection, 1.0)
-        assert len(texts) == 10
-        assert np.ptp(chances) == pytest.approx(0)
+FILES = {
+    "jsonl": {"question": "Why?", "answer": "so it is", "kind": "text"},
+    "gsm8k": {"question": "What are 999 and 2?", "answer": "They are 1,001.\n#### 1,001"},
+    "math500": {"problem": "Solve.", "answer": r"\left[ 0, \pi \right)", "unique_id": "a"},
+    "choice": {"question": "Which?", "choices": ["one", "two"], "answer": "B"},
+}
+
+
+@pytest.mark.parametrize("id", (*IDS, "coevo/peer_review-v0", "coevo/sequential_team-v0"))
+@pytest.mark.parametrize("name", FILES)
+def test_the_answers_of_files_are_known_and_read(tmp_path, id, name):
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps(FILES[name]) + "\n")
+    right = {}
+    for skill in (0.0, 1.0):
+        env = make(id, prompt_style="terse", questions={"name": name, "path": str(path)})
+        right[skill], rng = [], np.random.default_rng(0)
+        for seed in range(8):
+            env.reset(seed=seed)
+            while env.awaiting:
+                said, chances = env.expert(env.agent_selection, skill)
+                env.step(str(rng.choice(said, p=chances)))
+            right[skill].append(env.episode.outcome["accuracy"])
+    assert np.mean(right[1.0]) == 1.0 > np.mean(right[0.0])

@@ -67,11 +67,3 @@ def test_a_review_sways_the_score():
         speech = env.expert("agent_0", 0.3)
         threes[verdict] = speech.probabilities[speech.texts.index("[3]")]
     assert threes["right"] > threes["wrong"] + 0.05
-
-
-def test_other_questions_are_answered_at_random(tmp_path):
-    path = tmp_path / "capitals.jsonl"
-    path.write_text('{"question": "Capital of France?", "answer": "Paris", "kind": "text"}\n')
-    found, _ = speeches(1.0, 3, questions={"name": "jsonl", "path": str(path)})
-    assert all(np.ptp(s.probabilities) < 1e-9 for s in found["solver"])
-    assert all(s.probabilities[0] == 0.5 for s in found["evaluator"])
