@@ -20,6 +20,8 @@ TAGS = ("think", "search", "information", "question", "answer")
 """Tags of search tasks; `information` is the environment's own."""
 MANY_ANSWERS = 10
 """More answer tags than this make a reply worth a quarter (the published rule)."""
+_LABEL = re.compile(r"\s*(\w+)(?:\s*:|\s)")
+"""What stands before the text between brackets; the colon may be missing."""
 _TAG = re.compile(r"</?(" + "|".join(TAGS) + r")>", re.IGNORECASE)
 
 
@@ -49,6 +51,8 @@ def read_action(reply: str, kinds: Collection[str]) -> Action:
 
     >>> read_action("I look it up. [search: mayor of Dalu]", ("search", "answer"))
     Action(kind='search', text='mayor of Dalu', odd=(), answer_tags=0)
+    >>> read_action("[search mayor of Dalu]", ("search", "answer")).text
+    'mayor of Dalu'
     >>> str(read_action("<answer> Kimo </answer><search>x</search>", ("search", "answer")))
     'search: x'
     """
@@ -61,7 +65,7 @@ def read_action(reply: str, kinds: Collection[str]) -> Action:
     if kind != "none":
         odd += oddities(given)
         kind = kind if text else "none"
-    opened = len(re.findall(r"(?i)<answer>|\[\s*answer\s*:", said))
+    opened = len(re.findall(r"(?i)<answer>|\[\s*answer[\s:]", said))
     closed = len(re.findall(r"(?i)</answer>", said))
     return Action(kind, text, tuple(odd), max(opened, closed))
 
@@ -71,9 +75,9 @@ def _last(said: str, kinds: Collection[str]) -> tuple[str, str] | None:
     for mark in reversed(marks(said, kinds)):
         if mark.tag:
             return mark.tag, mark.text
-        label, colon, text = mark.text.partition(":")
-        if colon and label.strip().lower() in kinds:
-            return label.strip().lower(), text
+        labelled = _LABEL.match(mark.text)
+        if labelled and labelled[1].lower() in kinds:
+            return labelled[1].lower(), mark.text[labelled.end() :]
     return None
 
 
