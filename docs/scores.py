@@ -11,7 +11,7 @@ from coevo.envs.core.registry import by_family
 
 EVALUATIONS = Path(__file__).parents[1] / "benchmarks" / "results" / "zero_shot"
 """A folder of `coevo evaluate --suite all --out FOLDER` per agent."""
-ORDER = ("random", "expert", "starter", "smollm2")
+ORDER = ("random", "expert", "starter", "smollm2", "smollm2_taught")
 """Folders in the order of the columns; others follow."""
 
 
@@ -22,7 +22,9 @@ def score_pages() -> dict[str, str]:
     parts = [
         "# Zero-shot play",
         "What agents earn without training; of these environments the starter model has learnt "
-        f"{known}, the other agents none. A value is a mean payoff ± half of its 95 % interval "
+        f"{known}, the other agents none. `smollm2_taught` is SmolLM2 after 100 lessons of eight "
+        "replies each, random legal moves in the 35 games whose seats are player_0 and player_1: "
+        "the form, no skill. A value is a mean payoff ± half of its 95 % interval "
         "over start states (20 an environment, SmolLM2 4), by the metric named: against random "
         "play, against the oracle, or of a seat in self-play. The references are constants of the "
         "benchmark; the best known is the oracle, or the best play that was found. A dash stands "
