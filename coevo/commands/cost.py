@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from coevo.trainers.batch import Batch
 from coevo.trainers.config import TrainConfig
 from coevo.trainers.cycle import Step, UpdateContext
+from coevo.trainers.items import Items
 from coevo.trainers.learners.forecast import Forecast, forecast
 
 SECONDS, GIGA = 2.0, 2**30
@@ -33,9 +35,18 @@ class CostNote:
             return
         self._done = True
         played = time.monotonic() - self._began
-        found = forecast(ctx.learners, ctx.batch, advantages="advantages" in ctx.items)
+        advantages = "advantages" in ctx.items
+        batch = ctx.batch if advantages else _of_items(step, ctx) or ctx.batch
+        found = forecast(ctx.learners, batch, advantages=advantages)
         if played + found.seconds >= SECONDS or sum(found.memory.values()) >= GIGA:
             self.say(in_words(found, played, self.config))
+
+
+def _of_items(step: Step, ctx: UpdateContext) -> Batch | None:
+    """Return what the items of a step are made of, of several kinds the most; None for none."""
+    given = [ctx.items[kind] for kind in step.needs if kind in ctx.items]
+    made = [i.chosen(range(len(i))).batch for i in given if isinstance(i, Items)]
+    return max(made, key=len, default=None)
 
 
 def in_words(found: Forecast, played: float, config: TrainConfig) -> str:

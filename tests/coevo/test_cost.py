@@ -52,6 +52,21 @@ def test_a_forecast_counts_what_is_computed_and_held(run):
     assert learner.optimizer.state, "and the update went on"
 
 
+def test_what_is_learnt_from_items_is_foretold_of_those_that_were_chosen(tmp_path, monkeypatch):
+    lesson = ["train", "sft", "--env", KUHN, "--set", "collect.episodes=16"]
+    config = prepare(parse([*lesson, "cycle.make_items.to.most=4"])).config
+    made, seen = loop.start(replace(config, threads=1), RunFolder(tmp_path / "run")), []
+
+    def look(learners, batch, *, advantages):
+        seen.append((len(batch), advantages))
+        return Forecast(0.0, 0, 0, {})
+
+    monkeypatch.setattr(cost, "forecast", look)
+    made.before_step = CostNote(config, print)
+    loop.update(made)
+    assert seen == [(4, False)]
+
+
 def test_a_forecast_changes_no_bit(run, monkeypatch):
     monkeypatch.setattr(cost, "SECONDS", 1e9)
     looked, plain = run("looked"), run("plain")
