@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 
@@ -26,7 +27,8 @@ def test_equal_tasks_have_one_id_and_no_info_holds_the_seed(id):
     first = shown(env, SEED)
     assert len(first) == 1
     assert str(SEED) not in repr(env.infos)
-    assert env.episode.task not in repr(env.infos)
+    words = re.findall(r"[\w:.-]+", repr(env.infos))  # some names are short: not any part of an id
+    assert env.episode.task not in words
     assert shown(other, SEED) == first, "another environment of the process"
     assert env.episode.task == other.episode.task
     names, ids = set(), set()
