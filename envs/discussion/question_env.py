@@ -142,7 +142,7 @@ class QuestionTask(ProtocolTask[C]):
 
 _DIGITS = tuple(map(str, range(10)))
 _NUMBERS = ("number", "mathematics")
-_WHOLE = re.compile(r"-?\d[\d,]*")
+_WHOLE = re.compile(r"-?\d[\d,]{0,30}")
 _PLAIN = re.compile(r"-?\w[\w.,/]*(?: \w+)*")
 _NEAR = (-10, -2, -1, 0, 1, 2, 10)
 

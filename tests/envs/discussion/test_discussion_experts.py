@@ -7,6 +7,8 @@ import pytest
 
 from coevo.envs import make, spec
 from coevo.envs.core.parsing import Status
+from coevo.envs.discussion.question_env import guesses
+from coevo.envs.questions import Question
 
 IDS = ("coevo/debate-v0", "coevo/solver_verifier-v0")
 SOURCES = ("digits", {"name": "digits", "task": "sum"}, "sums", "word_problems")
@@ -87,3 +89,8 @@ def test_the_answers_of_files_are_known_and_read(tmp_path, id, name):
                 env.step(str(rng.choice(said, p=chances)))
             right[skill].append(env.episode.outcome["accuracy"])
     assert np.mean(right[1.0]) == 1.0 > np.mean(right[0.0])
+
+
+def test_an_answer_longer_than_a_number_is_guessed_by_digits():
+    assert guesses(Question("?", "9" * 5000, "number")) == tuple("0123456789")
+    assert guesses(Question("?", "1,001", "number"))[0] == "991"
